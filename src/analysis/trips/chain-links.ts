@@ -47,7 +47,7 @@ export function nextLink(
     return { record: withFields(base, { ...fields, carry: withFields(next, { place }) }) };
   }
   const before = carry?.place ?? null;
-  // The diary does not contain a dropped trip: there, the user stayed at the place before the trip.
+  // The diary does not show a dropped trip. It shows that the user stayed at the place before the trip.
   const place = before && { ...before, raw_places: [...before.raw_places, rawPlace.id].slice(-mostRawPlaces) };
   const away_since = place && awaySince(place, carry!, found);
   const record: TripRecord = withFields(base, {
@@ -62,7 +62,7 @@ export function nextLink(
   return { record, error };
 }
 
-/** A place lists at most this many raw places, the last ones: in months at home, noise can make thousands. */
+/** A place lists only its latest raw places, because months at home with noisy locations can make thousands. */
 const mostRawPlaces = 100;
 
 function awaySince(place: Place, carry: Carry, { first, end }: SegmentedTrip): number | null {

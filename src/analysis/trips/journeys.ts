@@ -31,7 +31,7 @@ export const journeyLimits = {
   noticedLate: 180, // s; motion readings up to this long before a candidate count: phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom even if motion readings show movement (physical)
   standing: 60, // m; a smaller candidate is always a phantom: receivers indoors have such errors (physical)
-  lateNotice: 2500, // m; up to this, the distance from the stay counts as movement that the phone noticed late
+  lateNotice: 2500, // m; the distance from the stay counts as movement up to this: phones notice departures late
 };
 
 /** Why a stop is a wait, or why it is not. The names are stored with trips: do not change them. */
@@ -89,9 +89,9 @@ interface Open {
 }
 
 /**
- * Joins the pieces of a group into journeys, in order of time. Each moving piece is compared with the previous moving
- * one, so a phantom inside a wait belongs to the wait. `from`: the place before the group, if the path from it was
- * recorded.
+ * Joins the pieces of a group (candidates or parts of them) into journeys, in order of time. Compares each moving piece
+ * with the previous moving piece, so a phantom inside a wait belongs to the wait. `from`: the place before the group;
+ * null: the path from the place was not recorded.
  */
 export function findJourneys(decoded: DecodedGroup, from: LatLon | null): Journey[] {
   const journeys: Journey[] = [];
@@ -223,7 +223,7 @@ function describeStop(decoded: DecodedGroup, since: number, before: Travel, next
   return { start_ts, end_ts, never, features };
 }
 
-const twoCars = 2 * modes.length + 2;
+const twoCars = 2 * modes.length + 2; // index in `probabilities.pairs` for two legs by car
 
 export function describeStops(decoded: DecodedGroup) {
   const travels = splitGroup(decoded).filter(isTravel);
@@ -231,8 +231,8 @@ export function describeStops(decoded: DecodedGroup) {
 }
 
 /**
- * True if the phone was at rest: it moved less than `standing`, or less than `phantom` without a moving state and with
- * either no readings of movement or an average speed below `phantomSpeed`.
+ * True if the phone was at rest. Less than `standing` m of movement is always rest. Less than `phantom` m is rest if
+ * all cells are still, and if there are no readings of movement or the average speed is below `phantomSpeed`.
  */
 function isPhantom({ locations, motions, track }: DecodedGroup, piece: Piece, start: LatLon | null): boolean {
   const [from, to] = [locations[piece.startIndex]!.ts, locations[piece.endIndex]!.ts];

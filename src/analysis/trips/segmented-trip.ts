@@ -32,7 +32,7 @@ export function toSegmentedTrip(decoded: DecodedGroup, journey: Journey, stay: S
   const span = { first, last, candidate: journey.last, stay, isUnseen: unseen !== null, notAfter };
   const bounds = findBounds(decoded, span);
   const lead = seenStay ? distance(seenStay.location, track.positionAt(first.ts)) : 0;
-  // Rounded as in the diary, so that a run that continues from the stored place finds the same trips.
+  // The end is rounded as in the diary, so that a run that continues from the stored place finds the same trips.
   const { latitude, longitude } = track.positionAt(bounds.end_ts);
   return withFields(common, {
     end_ts: bounds.end_ts,
@@ -87,7 +87,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   const paths = legs.map((leg) => slicePath(path, leg.start, leg.end));
   return legs.map((leg, i) => {
     const own = paths[i]!;
-    // A stop is one place: the distance between its ends belongs to the section after it.
+    // Each section begins where the previous section ended, so the distance in between belongs to the later section.
     const { latitude, longitude } = paths[i - 1]?.at(-1) ?? own[0]!;
     const length = own[0]!.length - distance({ latitude, longitude }, own[0]!);
     const first = withFields(own[0]!, { latitude, longitude, length });
@@ -97,7 +97,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   });
 }
 
-/** For a journey whose cells are all still: one leg over the whole time, in the most probable moving state. */
+/** Makes one leg of a journey whose cells are all still. Its state is the most probable moving state. */
 function onlyLeg(cells: Cells, start: number, end: number): Leg {
   const shares = movingShares({ state: cellStates.walk, start, end }, cells);
   return { state: 1 + shares.indexOf(Math.max(...shares)), start, end };

@@ -6,7 +6,7 @@
 //   start, end              |<--------------------------->|
 //
 // The states move a bound by up to 240 s. A late geofence exit (Android) or readings of walking (iPhone) set an earlier
-// start. The stay before the trip and the next trip limit both.
+// start. A trip cannot begin before the stay before it, nor end after the next trip begins.
 import { distance } from '../../model/geo/distance.ts';
 import { median } from '../../model/geo/quantile.ts';
 import { transitions } from '../../model/payloads.ts';
@@ -38,14 +38,14 @@ export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
   lead: 30, // s; movement that ended this soon before the start is part of the trip
   silence: 300, // s; an Android phone without a location for this long noticed the departure late
-  awake: 45, // s; a phone that was awake this long before the departure noticed it at once (physical)
+  awake: 45, // s; a phone that sent a location this long before the movement noticed it at once (physical)
   // For a walk that an iPhone reports without locations:
   walking: 0.3, // 0 to 1; the lowest share of walking among the readings of a cell
   walkingGap: 90, // s; the longest gap between two walking cells of the walk
   walkingReach: 1200, // s; the walk may begin at most this long before the start
   // If an iPhone has no locations before the start, its motion readings alone show when the user left:
   movingGap: 90, // s; the longest gap between two movements of one trip
-  gapBeforeRide: 420, // s; the longest gap before a ride, longer as the user may wait in the vehicle
+  gapBeforeRide: 420, // s; the longest gap before a ride: the user may wait in the vehicle
   stillInGap: 20, // s; the longest rest in a gap between two movements of one trip
   leastMovement: 30, // s; shorter movement does not count: people get up from their chairs
 };
@@ -129,7 +129,7 @@ function findStart(decoded: DecodedGroup, span: JourneySpan, moving: Movements):
   return { ...(found.ts > notBefore ? found : { ts: notBefore, rule: 'trip before' }), lead };
 }
 
-/** True for the first location of a file or of an app without motion readings: it comes when the recording begins. */
+/** True if a recording without motion readings, such as an imported file, begins with this location. */
 function beginsRecording({ locations, motions, events }: DecodedGroup, { ts }: Location): boolean {
   const isSilent = (list: readonly { ts: number }[]): boolean => !someWithin(list, ts - lookAround, ts - 1);
   return motions.length === 0 && isSilent(locations) && isSilent(events);
@@ -145,7 +145,7 @@ function walkedSince({ ts, state, walking }: Cells, from: number, earliest: numb
   return Math.max(since, Math.min(from, earliest));
 }
 
-/** The movement that ends at `to`, by an iPhone's readings. Each reading is valid until the next. */
+/** Returns the movement up to `to` that an iPhone's motion readings show. A reading is valid until the next reading. */
 function movementsBefore(motions: readonly Motion[], to: number, earliest: number): Segment[] {
   const found: Segment[] = [];
   let gap = 0;
@@ -169,7 +169,7 @@ function movementsBefore(motions: readonly Motion[], to: number, earliest: numbe
     if (state === cellStates.still) still += end - start;
     if (gap > longest || still > boundLimits.stillInGap) break;
   }
-  // From `to` on, the states show the movement.
+  // The last movement lasts until `to`, because the states show movement after `to`.
   const last = found.at(-1);
   if (last) last.end = to;
   return found;
@@ -188,10 +188,10 @@ function findEnd(decoded: DecodedGroup, span: JourneySpan, moving: Movements): B
 
 const clamp = (value: number, least: number, most: number): number => Math.min(Math.max(value, least), most);
 
-/** s; the stay before a trip keeps at least this much of its time, or half of it if that is less (as in e-mission) */
+/** s; a stay lasts at least this long, or half of the time to the trip's first location if less (as in e-mission) */
 const leastStay = 180;
 
-/** Estimates when the user left the stay: they move to the first location at the typical speed of the trip. */
+/** Estimates when the user left the stay, if they moved to the first location at the typical speed of the trip. */
 function departureTs(decoded: DecodedGroup, { first, last, stay, isUnseen }: JourneySpan): number {
   const { track, segments } = decoded;
   if (!stay || isUnseen || stay.enter_ts >= first.ts) return first.ts;
@@ -261,8 +261,8 @@ const unseenLimits = {
 type MoveSources = Observations & Pick<DecodedGroup, 'segments'>;
 
 /**
- * The unrecorded move from a stay to the first location of a trip; null: the phone recorded the move. This is so if the
- * phone did not restart in between, and one of the following holds:
+ * Returns the unrecorded move from a stay to the first location of a trip, or null if the phone recorded the move. The
+ * phone recorded the move if it did not restart in between, and if one of the following holds:
  *
  * - the location is near the stay;
  * - the phone was on, and noticed the move late;

@@ -13,14 +13,14 @@ import type { PathPoint, Stay } from '../segmenter.ts';
 import { firstAtOrAfter } from '../sorted-times.ts';
 import type { Leg } from '../states/segments.ts';
 
-/** By hand on the developers' own recorded days. */
+/** Chosen by hand on the developers' own recorded days. */
 const limits = {
   late: 60, // s from the start; if the first location is later, the path before it was not recorded
   detour: 1.25, // length of a real path divided by the straight line
   walking: 1.2, // m/s on a path that was not recorded
-  beginning: 300, // s; on a path by bicycle or vehicle that was not recorded, the median speed of the next 300 s counts
-  cycling: { least: 2, most: 6 }, // m/s, bounds of this median speed
-  riding: { least: 3, most: 15 },
+  beginning: 300, // s; a path by bicycle or vehicle that was not recorded has the median speed of this time after it
+  cycling: { least: 2, most: 6 }, // m/s, bounds of this median speed on a bicycle
+  riding: { least: 3, most: 15 }, // m/s, bounds of this median speed in a vehicle
 };
 
 /** Builds the path of a trip: from the stay before it if known, otherwise from its first location at `firstTs`. */
@@ -62,7 +62,7 @@ function speedAtBeginning(track: Track, { state }: Leg, from: number): number {
   return Math.min(most, Math.max(least, median(track.speedsIn(from, from + limits.beginning)) || 0));
 }
 
-/** The length in m of a path that is estimated between two times: before the first location, and in long gaps. */
+/** m; the estimated part of a path's length between two times: before the first location, and in long gaps */
 export function estimatedMetres(path: readonly PathPoint[], from: number, to: number): number {
   let metres = 0;
   for (let i = 1; i < path.length; i += 1) {
@@ -83,7 +83,7 @@ export function slicePath(path: readonly PathPoint[], from: number, to: number):
   return slice;
 }
 
-/** The point of a path at `ts`. Before its first and after its last point, that point is used. */
+/** Returns the point of a path at `ts`. Before the path begins and after it ends, returns its first or last point. */
 function pointOn(path: readonly PathPoint[], ts: number): PathPoint {
   const i = Math.min(firstAtOrAfter(path, ts), path.length - 1);
   const point = path[i]!;
