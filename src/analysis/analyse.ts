@@ -22,7 +22,7 @@ export interface AnalyseOutput {
   records: TripRecord[];
   /** Trips that have not ended yet. Later data may change them. */
   drafts: TripRecord[];
-  /** The state after the last link, with the open trip or the last location; null: there are no locations. */
+  /** The state after the last link, in which the next stretch begins; null: there are no locations. */
   nextState: Carry | null;
   /** Gaps since the last link, and the state of the phone after the last entry; null: there are no entries. */
   latest: { silences: Silence[]; seen: LastSeen } | null;
@@ -30,7 +30,7 @@ export interface AnalyseOutput {
   failed: { chainTs: number; error: unknown }[];
 }
 
-/** Builds links up to the end of the data. The next stretch builds trips that depend on data not loaded yet. */
+/** Builds the links of a stretch. The next stretch builds the trips that depend on data not loaded yet. */
 export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegmenter): AnalyseOutput {
   const { userId } = input;
   const records: TripRecord[] = [];
@@ -66,15 +66,15 @@ export function analyse(input: AnalyseInput, segmenter: Segmenter = shippedSegme
 }
 
 /**
- * Drops a gap that began before the user arrived. No later trip needs it, and without it a re-analysis converges
- * sooner.
+ * Removes a gap that began before the user arrived at the place after the trip. No later trip needs such a gap, and
+ * a re-analysis converges sooner without it.
  */
 function withoutOldGap(seen: LastSeen, { raw_place }: Carry): LastSeen {
   const { gap, ...others } = seen;
   return gap !== undefined && raw_place !== null && gap.from <= raw_place.enter_ts ? others : seen;
 }
 
-/** Replaces outliers by readings of unknown motion. The phone was on at these times, so they must not become gaps. */
+/** Replaces outliers by readings of unknown motion, because the phone was on at these times: they are no gaps. */
 function withoutOutliers(stretch: Stretch, outliers: readonly number[] = []): Stretch {
   if (outliers.length === 0) return stretch;
   const out = new Set(outliers);

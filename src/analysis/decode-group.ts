@@ -6,7 +6,7 @@
 //   legs             |walk-|  |------motor------|walk|         joined segments                states/segments.ts
 //   evidence                  17 features; feeds: bus 3.6      of the motor leg               modes/leg-evidence.ts
 //   marginals                 BUS .7, CAR .2, TRAIN .1         linear-chain CRF               modes/mode-crf.ts
-//   section                   BUS, confidence .7               at most its cap                modes/section-mode.ts
+//   section                   BUS, confidence .7               lowered if not confirmed       modes/section-mode.ts
 import type { CandidateGroup } from './clean/candidates.ts';
 import { Track } from './clean/track.ts';
 import type { Models } from './models.ts';
@@ -28,7 +28,7 @@ export type CleanedStretch = Stretch & { outliers: readonly number[] };
 
 export type DecodedGroup = ReturnType<typeof decodeGroup>;
 
-/** s before and after a group in which states are decoded, too (by hand). `distance`: iPhones, which report late. */
+/** s; states are also decoded this long before and after a group (by hand), longer for iPhones, which report late */
 const decodeMargin = { before: { time: 420, distance: 1200 }, after: 300 };
 
 export function decodeGroup(group: CandidateGroup, stretch: CleanedStretch, knowledge: Knowledge) {

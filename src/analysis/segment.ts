@@ -4,7 +4,7 @@
 //   findCandidates    locations, readings, events    ->  candidates between two rests      clean/candidates.ts
 //   groupCandidates   candidates                     ->  groups, less than 45 min apart    clean/candidates.ts
 //   decodeGroup       a group                        ->  track, states, legs, modes        decode-group.ts
-//   findJourneys      candidates, states, modes      ->  journeys: waits join, stays part  trips/journeys.ts
+//   findJourneys      candidates, states, modes      ->  journeys with waits inside them   trips/journeys.ts
 //   toSegmentedTrip   a journey                      ->  start, end, sections, path        trips/segmented-trip.ts
 import { distance } from '../model/geo/distance.ts';
 import type { Resume } from '../model/trip.ts';
@@ -47,7 +47,7 @@ function segment(stretch: Stretch, resume: Resume | null, stay: Stay | null, kno
   const found = findCandidates({ locations, motions, events, resume, endOfData });
   const trips: SegmentedTrip[] = [];
   let nextState = stateAfter(locations, found.open) ?? resume;
-  let decided = 0; // number of candidates
+  let decided = 0; // number of candidates whose trips are in `trips`
   for (const group of groupCandidates(found.trips, { locations, doubts }, found.open)) {
     const { settledTs } = group;
     const isSettled = settledTs === null ? endOfData && !mayContinue(group, locations) : settledTs < decidedUntil;

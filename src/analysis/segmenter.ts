@@ -1,11 +1,11 @@
-// The contract of a segmenter: from a stretch of one user's data and the previous state it makes trips and a new state.
+// The contract of a segmenter. It makes trips and a new state from a stretch of one user's data and the previous state.
 import type { LatLon } from '../model/geo/distance.ts';
 import type { Resume, TransitLine, TripEvidence, Untracked } from '../model/trip.ts';
 import type { Location, Observations } from './clean/observations.ts';
 
 /**
- * s; data this long before and after a candidate group can influence it: a candidate joins the group, and entries of
- * the phone set its start and end (by hand: longer than the longest wait of a journey).
+ * s; data this long before and after a candidate group influence the group. A candidate in this time joins the group.
+ * Readings and events in this time set the start and end of trips. By hand: longer than the longest wait of a journey.
  */
 export const lookAround = 2700;
 
@@ -39,7 +39,7 @@ export interface SegmentedSection extends Mode {
   estimated?: number; // m; the part of the length where locations are missing
 }
 
-/** A trip of a segmenter. Without sections the user did not travel. */
+/** A trip that a segmenter found. If it has no sections, the user did not travel. */
 export interface SegmentedTrip {
   first: Location;
   last: Location;
@@ -50,7 +50,7 @@ export interface SegmentedTrip {
   recorded: number;
   /** The move from the previous stay to the trip, if the phone did not record it; null: the trip began at that stay. */
   unseen: Untracked | null;
-  /** Data after this time cannot change the trip. null: later data may, as the trip depends on where the data end. */
+  /** Data after this time cannot change the trip. null: later data may change it, so it is not final. */
   settledTs: number | null;
   resume: Resume;
   needsFrom: number; // the next trips need only entries from this data time on
@@ -78,8 +78,8 @@ export interface Segmented {
  *   `loadedUntil`. At the end of the data (`loadedUntil` infinite), `settledTs` may be null: later data may change the
  *   trip.
  * - From the `resume` of any trip, and from `nextState`, it finds the same later trips as in one pass over all data.
- * - `nextState` is the state before the open trip, or at the last location if no trip is open. If a
- *   stretch gives neither a trip nor a later `nextState`, the caller reads a stretch of twice the length.
+ * - `nextState` is the state before the open trip, or at the last location if no trip is open. If a stretch gives
+ *   neither a trip nor a later `nextState`, the caller reads a stretch of twice the length.
  */
 export interface Segmenter {
   version: string; // changes whenever the same data would give other trips

@@ -48,7 +48,7 @@ export interface LegEvidence extends Leg {
   before: number | null;
   near: number; // 0 to 1: the leg begins where the leg `before` ended; at least `parked`
   parked: number; // 0 to 1: the user parked after the leg `before` and came back to the vehicle
-  waited: number; // s before the leg, times `1 - parked`: people do not wait for a parked vehicle
+  waited: number; // s of waiting before the leg, times `1 - parked`: people do not wait for a parked vehicle
 }
 
 type Decoded = { segments: readonly Segment[]; track: Track; cells: Cells };
@@ -59,7 +59,7 @@ export const legLimits = {
   least: 500, // m; a shorter leg may have any average speed (by hand)
   stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
   parked: 60, // m; width of the Gaussian kernel between two positions of a parked vehicle (by hand)
-  /** Seconds of waiting before a leg, and of walking before and after it: drivers of cars rarely do either (by hand) */
+  /** Seconds of waiting before a leg, and of walking before and after it, that few drivers of cars need (by hand) */
   boarding: { wait: 105, walks: 180 },
   waited: 60, // s; a user who waits this long for a vehicle did not park it (by hand)
   /** s; this much walking between two legs suggests parking; 30 s suggest it half as much (by hand) */
@@ -101,7 +101,7 @@ export function collectEvidence(decoded: Decoded, from: number, to: number): Leg
   return evidence;
 }
 
-/** m from a leg's end to the last location before the next leg: if it is long, a move was not recorded. */
+/** m from a leg's end to the last location before the next leg. A long distance shows that a move was not recorded. */
 function unseenBetween(track: Track, end: number, start: number): number {
   const i = Math.max(0, track.firstAfter(start) - 1);
   return apart(track.positionAt(end), { x: track.x[i]!, y: track.y[i]! });
@@ -252,7 +252,7 @@ function turnPerKm(track: Track, { start, end }: Leg): number {
   return turned / Math.max(metres / 1000, leastKm);
 }
 
-// For `fastestSpeed`, by hand.
+// Constants of `fastestSpeed`, chosen by hand.
 const speedStep = 5; // s between two speeds
 const speedMean = 6; // number of speeds in a mean
 const speedGap = 45; // s; the speed within a longer gap is not known
@@ -277,7 +277,7 @@ function fastestSpeed(track: Track, { start, end }: Leg): number {
   return new Float64Array(speeds).sort()[Math.round(0.95 * (speeds.length - 1))]!;
 }
 
-const tunnelGap = 100; // s; a gap as long as a tunnel causes (by hand)
+const tunnelGap = 100; // s; a longer gap between two locations may be a tunnel (by hand)
 
 function gapShare(track: Track, { start, end }: Leg): number {
   let silent = 0;

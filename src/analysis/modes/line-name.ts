@@ -9,7 +9,8 @@ import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
 /**
- * FERRY needs this probability of its line, TRAM and SUBWAY this part of the probability of all rail lines. By hand.
+ * The lowest probability of a line for the mode FERRY. For TRAM and SUBWAY, lines of that kind must have this part of
+ * the probability of all rail lines (by hand).
  */
 const sureKind = 0.8;
 const leastNamed = 0.1; // a line with a lower probability is not named (by hand)

@@ -76,7 +76,7 @@ const n = modes.length;
  */
 export const transitWeights = { bus: 1, train: 1.4 };
 
-/** The share of the evidence for a bus that counts if the user neither waited nor walked: it may be a car (by hand). */
+/** The share of the evidence for a bus that counts if the user neither waited nor walked, as in a car (by hand). */
 const unboarded = 0.25;
 
 function transitScore(mode: string, { bus, train }: TransitEvidence, features: readonly number[]): number {

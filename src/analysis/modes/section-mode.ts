@@ -33,7 +33,7 @@ const confidenceLimits = {
   vehicle: 0.8, // a car or a bus, unless `walked` or `noWait` applies
   train: 0.85, // a train faster than `slow.train`
   unread: 0.8, // any mode, if there are no motion readings
-  /** `most`: for a slower train, perhaps a ferry, or bicycle, perhaps a runner (m/s, 95 % quantile). */
+  /** A train or bicycle slower than this (m/s, 95 % quantile) may be a ferry or a runner, so `most` limits it. */
   slow: { most: 0.65, train: 19, bicycle: 4.6 },
   walked: 0.4, // a car between two long walks, because few people walk far to their car and from it
   noWait: 0.6, // a bus after a wait of less than 105 s or more than 1075 s, see `waitFeature`

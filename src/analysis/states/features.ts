@@ -3,7 +3,7 @@
 //   locations      o        o     o   o         o            o
 //   cells       |--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|--|      their middles are multiples of 15 s
 //                            ^ the cell
-//   windows                 <->      d15: m/s from the cell before to the one after
+//   windows                 <->      d15: m/s from the cell before to the cell after
 //                    <---------------->   d60, p60: in a straight line and along the track, over 2 * 60 s
 //                     awalk30: share of "walking" among the readings within 30 s
 //
@@ -16,12 +16,13 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15; // s, length of a cell (by convention)
 
 /**
- * Names of the features, stored in `models`: do not rename. Numbers: s (`m`: minutes) before and after the cell.
+ * Names of the features, stored in `models`: do not rename. A number is the time before and after the cell, in s, or in
+ * minutes if `m` follows.
  *
  * - `since`, `until`, `gap`, `gapv`: s from the location before, to the location after, their sum, m/s between both
  * - `d60`, `p60`, `str150`: m/s in a straight line, m/s along the track, and the first divided by the second
  * - `back180`, `fwd180`: m/s in a straight line over the time before the cell, or after it
- * - `v5m_90`: 90 % quantile of the speeds within 5 minutes; `acc5m`: of the changes of speed, in m/s2
+ * - `v5m_90`: 90 % quantile of the speeds within 5 minutes; `acc5m`: the same of the changes of speed, in m/s2
  * - `slow5m`, `fast5m`: shares of slow and fast cells within 5 minutes; `turn3m`: rad/km within 3 minutes
  * - `ss30`: mean of the speeds that the phone sensed; `awalk30`: share of "walking" among the readings
  */
@@ -214,8 +215,8 @@ function changeAt(speed: Float64Array, i: number): number {
 }
 
 /**
- * Cumulative sums: element `i` sums the cells before cell `i`. `slow`, `fast`: numbers of covered cells; `turned`: rad
- * that the path turned in cells that have a heading; `ridden`: km of the path in these cells.
+ * Cumulative sums: element `i` sums the cells before cell `i`. `slow`, `fast`: numbers of slow and fast covered cells;
+ * `turned`: rad that the path turned in cells that have a heading; `ridden`: km of the path in these cells.
  */
 function cumulate({ x, y, speed, covered }: Grid) {
   const n = speed.length;
@@ -249,7 +250,7 @@ interface Series {
   sums: Float64Array; // cumulative sums of the values before each time, `width` numbers per time
 }
 
-/** The speeds that the phone sensed, without unknown ones: Android reports 0 for them, iOS -1. */
+/** The speeds that the phone sensed, without unknown speeds: for these, Android reports 0 and iOS -1. */
 function sensedSpeeds({ track, sampling }: CellInput): Series {
   const n = track.ts.length;
   const times = new Float64Array(n);
@@ -283,7 +284,7 @@ function writeMeans({ ts: start, count, rows }: Block, series: Series, span: num
   }
 }
 
-const kinds = noState + 1; // of motion readings: one for each state, and `noState`
+const kinds = noState + 1; // number of kinds of motion readings: each state, and `noState`
 
 /** s before and after a cell over which motion readings are averaged: features 31 to 45 */
 const readingSpans = [30, 90, 300];

@@ -75,9 +75,7 @@ function applySleep(segments: readonly Segment[], sleep: Sleep, track: Track): S
 /** m/s; the highest average speed of a user while the phone sleeps (physical; flights are faster) */
 const fastestAsleep = 25;
 
-/**
- * When the user left: `geofenceDelay` before the end of the sleep, or earlier if the user travelled too far for that.
- */
+/** When the user left: `geofenceDelay` before the end of the sleep, or earlier if the next location is too far away. */
 function departureTs({ start, end }: Sleep, track: Track): number {
   const first = Math.min(track.firstAfter(end), track.ts.length - 1);
   const metres = track.metres[first]! - track.positionAt(start).metres;
@@ -133,10 +131,9 @@ export function secondsIn(segments: readonly Segment[], state: number): number {
 
 /** s, by hand */
 const legGaps = {
-  /** Two legs in one state are joined if they are closer than this. Vehicles halt longer than walkers. */
-  sameMotor: 180,
-  same: 90,
-  pause: 90, // A shorter pause between two legs belongs to the earlier leg
+  sameMotor: 180, // two legs by vehicle that are closer than this are joined: vehicles halt longer than walkers
+  same: 90, // two legs in another state that are closer than this are joined
+  pause: 90, // a shorter pause between two legs belongs to the earlier leg
 };
 
 export type Leg = Segment;

@@ -1,4 +1,4 @@
-/** The values in a moving window, at most `size`, from which any quantile can be read. */
+/** A moving window of at most `size` values, kept sorted so that any quantile can be read. */
 export class SortedWindow {
   private readonly values: Float64Array;
   private count = 0;
