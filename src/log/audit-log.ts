@@ -6,10 +6,10 @@ import { makeFolders, unlessMissing } from '../util/make-folders.ts';
 
 export interface Act {
   ts: number;
-  /** The account of the host's operating system or of the web pages. */
+  /** The account on the operating system, or the account on the web pages. */
   who: string;
   action: string;
-  /** The `audit_key` of each user concerned, which no longer exists after an erasure. */
+  /** The `audit_key` of each user concerned. An erasure removes the key from the store. */
   people: readonly string[];
   /** The flags that limited the act, such as `--study sunny`. */
   how: string;
@@ -23,7 +23,7 @@ export async function audit(logDir: string, act: Act): Promise<void> {
   await appendFile(join(logDir, fileName), `${JSON.stringify(act)}\n`, { mode: 0o600, flush: true });
 }
 
-/** The oldest first, without a line that a full disk cut off. */
+/** Returns the acts, the oldest first. Ignores a line that a full disk cut off. */
 export async function readActs(logDir: string): Promise<Act[]> {
   const text = (await readFile(join(logDir, fileName), 'utf8').catch(unlessMissing)) ?? '';
   return text.split('\n').flatMap((line) => {

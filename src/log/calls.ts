@@ -28,7 +28,7 @@ export function isPut({ handler, path }: LoggedCall): boolean {
   return handler === null ? path.startsWith('/usercache/put') : handler.startsWith('userCache.put');
 }
 
-/** In the order of the specification. */
+/** The steps of a put, in the order in which the server logs them. */
 export function putSteps(call: LoggedCall): { step: string; found: boolean }[] {
   return [
     { step: 'START', found: call.start_ts !== null },
@@ -52,7 +52,7 @@ export class CallTracker {
     if (!line.source.startsWith('server')) return { done: [] };
     const message = parseMessage(line.message);
     const id = `${line.source} ${line.thread}`;
-    // A new worker counts its calls from 1 again: an open call with this id is of an ended worker.
+    // A new worker counts its calls from 1, so an open call with this id belongs to an ended worker.
     const done = message?.kind === 'startCall' ? this.#take(id) : [];
     if (message !== null && !this.#calls.has(id)) this.#calls.set(id, newCall(line));
     if (this.#calls.size > maxOpen) done.push(...this.#take(this.#calls.keys().next().value!));
@@ -76,23 +76,23 @@ export class CallTracker {
   }
 }
 
-/** Times are seconds since the epoch. A field stays null if its line is not read. */
+/** Times are seconds since the epoch. A field is null until its line is read. */
 function newCall({ source, thread, time }: LogLine) {
   return {
     source,
     thread,
-    seen_ts: time, // of the first line that was read
+    seen_ts: time, // when the first line that was read was written
     start_ts: null as number | null,
     end_ts: null as number | null,
-    method: '', // of the line START, END or Answered; empty: none was read, so the call is not shown
+    method: '', // empty until START, END or Answered is read; without them, the call is not shown
     path: '',
     user_id: null as string | null,
     user_email: null as string | null,
     seconds: null as number | null,
     status: null as number | null,
-    code: null as string | null, // of the error that failed the call
+    code: null as string | null, // the code of the error that made the call fail
     handler: null as string | null, // such as `userCache.put`
-    entries: 0, // lines about single entries, stored or rejected
+    entries: 0, // number of lines about single entries, stored or rejected
     stored: null as PutCounts | null,
     notes: [] as string[], // the first warnings and errors, and why the call was refused
   };

@@ -10,7 +10,7 @@ import { type LogName, logKinds, logNames } from './file-names.ts';
 interface ArchiveOptions {
   folder: string;
   source: string;
-  /** The name of the file that this process writes; empty: none. */
+  /** The name of the file that this process writes; empty if there is none. */
   current: () => string;
   today: () => string;
   maxFiles: number;
@@ -18,7 +18,8 @@ interface ArchiveOptions {
 
 /**
  * Compresses the finished files of this process and of sources that no process writes, then removes
- * the oldest files. A kill loses no line. An error is thrown after the other files are done.
+ * the oldest files. If the process is killed meanwhile, no line is lost. Throws the first error
+ * after the other files are done.
  */
 export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   const { folder, source, maxFiles } = options;
@@ -26,7 +27,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   await withArchiveLock(folder, async () => {
     for (const log of finishedFiles(logNames(await readdir(folder)), options)) {
       const claim = log.source === source ? null : tryLock(folder, log.source);
-      if (claim === null && log.source !== source) continue; // another process writes it
+      if (claim === null && log.source !== source) continue; // another process writes this source
       await compress(join(folder, log.name)).catch((error) => errors.push(error));
       claim?.release();
     }
@@ -39,7 +40,10 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/** One process at a time rewrites finished files. First removes the drafts of killed processes. */
+/**
+ * Runs `work` while no other process rewrites finished files. First removes the temporary files of
+ * killed processes.
+ */
 export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {
@@ -52,8 +56,9 @@ export async function withArchiveLock<T>(folder: string, work: () => Promise<T>)
 }
 
 /**
- * The uncompressed files that no process will append to: not the current file of this process, and
- * not today's last file of each source, because the next process of the source continues it.
+ * Returns the uncompressed files to which no process will append. The current file of this process
+ * is not finished. The last file of a source from today is not finished either, because the next
+ * process of the source continues that file.
  */
 function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   const [own, current, today] = [options.source, options.current(), options.today()];
@@ -63,7 +68,7 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/** Appends to a compressed file of the same name, which may exist if the clock was set back. */
+/** If the clock was set back, a compressed file of the name may exist. Then appends to that file. */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));

@@ -8,16 +8,17 @@ const busy = 5; // SQLITE_BUSY: another process has the lock
 type Lock = { release(): void };
 
 /**
- * Locks the file `.<name>.claim`; null: another process has the lock. Node itself has no lock that
- * ends with its process and works between containers, so this is a lock of SQLite.
+ * Locks the file `.<name>.claim`. Returns null if another process has the lock. Uses a lock of
+ * SQLite: it ends with the process and works between containers, while Node offers no such lock.
  */
 export function tryLock(folder: string, name: string): Lock | null {
   const path = join(folder, `.${name}.claim`);
-  // Never open and close an existing file: on POSIX, this would end all locks of the process on it.
+  // Node must not open and close an existing file. On POSIX, this would release the locks that
+  // SQLite holds on the file in this process.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // no file for the journal
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // MEMORY: no journal file
     return { release: () => database.isOpen && database.close() };
   } catch (error) {
     database.close();

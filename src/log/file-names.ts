@@ -1,4 +1,4 @@
-// `<source>-<day>[-<run>][.<part>].log`, with `.gz` if the file is compressed.
+// Names of log files: `<source>-<day>[-<run>][.<part>].log`, with `.gz` if the file is compressed.
 
 export const logKinds = ['server', 'pipeline'] as const;
 
@@ -20,7 +20,7 @@ export interface LogName {
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;
 
-/** In the order of writing. */
+/** Parses the names of log files, and sorts them in the order of writing. Ignores other names. */
 export function logNames(names: readonly string[]): LogName[] {
   const matches = names.map((name) => pattern.exec(name)).filter((match) => match !== null);
   const logs = matches.map(([, name, source, kind, day, run = '1', part = '0', gz]) => {
@@ -30,9 +30,10 @@ export function logNames(names: readonly string[]): LogName[] {
 }
 
 /**
- * The transport replaces `%DATE%`. A process continues the last plain file of the day, except if
- * files of the last run are compressed (the transport sees only plain files and would use the old
- * name again), or a scrub requested a new file (`fresh`).
+ * Returns the name of the file to write. Winston's transport replaces `%DATE%`. A process continues
+ * the last file of the day, with two exceptions. If files of the last run are compressed, a new run
+ * begins, because the transport does not see compressed files and would use their names again. If a
+ * scrub requested a new file (`fresh`), a new run begins too.
  */
 export function nameTemplate(names: readonly string[], source: string, today: string, fresh: boolean): string {
   const logs = logNames(names).filter((log) => log.source === source && log.day === today);

@@ -34,7 +34,7 @@ export async function openFileLog(options: FileLogOptions) {
   return { log: queue.log, threadId, close: (): Promise<void> => (closing ??= close()) };
 }
 
-// These errors may end without a change of the settings, as when a disk has space again.
+// These errors may end without a change of the settings, for example when the disk has space again.
 const transientCodes: ReadonlySet<unknown> = new Set(['ENOSPC', 'EDQUOT', 'EMFILE', 'ENFILE', 'EIO', 'EAGAIN']);
 
 function unwritable(dir: string, error: unknown): MobilityError {
@@ -46,7 +46,7 @@ function unwritable(dir: string, error: unknown): MobilityError {
   );
 }
 
-/** Resolves even if this process is killed afterwards, or when the primary has ended. */
+/** Resolves when a kill of this process would lose no line any more, or if the primary has ended. */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));
 }

@@ -1,5 +1,4 @@
-// Shows the first of messages that differ only in the entry, and the number of the others at the
-// end.
+// Shows the first of the messages that differ only in `write_ts`, and later how many followed.
 //
 //   … key = a, write_ts = 1 = rejected (r)    shown
 //   … key = a, write_ts = 2 = rejected (r)    1 more like: … key = a, = rejected (r)
@@ -12,7 +11,7 @@ const entryTime = / write_ts = [-\d.e+]+/g;
 export class LineFold {
   readonly #counts = new Map<string, number>();
 
-  /** False if the message differs from an earlier message at most in `write_ts`. */
+  /** False if an earlier message was the same, or differed only in `write_ts`. */
   isNew(message: string): boolean {
     if (!message.includes(' write_ts = ')) return true;
     const name = message.replace(entryTime, '');

@@ -3,7 +3,7 @@ import { formatTime, isTimeZone } from '../model/time.ts';
 import type { Level } from './log.ts';
 import { oneLine } from './text.ts';
 
-/** `UTC` if the host's zone has no name. */
+/** Returns the time zone of the host, or `UTC` if the zone has no name. */
 export function hostZone(): string {
   const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone;
   return isTimeZone(zone) ? zone : 'UTC';
@@ -21,7 +21,7 @@ export function createStamp(zone: string): (ts: number) => string {
 export interface FileLine {
   time: number;
   level: Level;
-  /** Process and call, such as `w1-42`. */
+  /** The process and the call, such as `w1-42`. */
   thread: string;
   message: string;
 }
@@ -31,7 +31,7 @@ export const fileLine = (stamp: string, level: Level, thread: string, message: s
 
 const filePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d):(DEBUG|INFO|WARNING|ERROR):([\w.-]+):(.*)$/;
 
-/** null: `fileLine` did not write the text. */
+/** Returns null if the text is not in the format of `fileLine`. */
 export function parseFileLine(text: string): FileLine | null {
   const match = filePattern.exec(text);
   if (match === null) return null;
@@ -40,5 +40,5 @@ export function parseFileLine(text: string): FileLine | null {
   return Number.isNaN(ms) ? null : { time: ms / 1000, level, thread, message };
 }
 
-/** A START or END line for standard output: the timestamp is its second word. */
+/** Makes a START or END line for standard output, with the timestamp as the second word. */
 export const consoleLine = (stamp: string, message: string): string => message.replace(' ', ` ${stamp} `);

@@ -9,7 +9,7 @@ export interface LineLogOptions {
   emit: (lines: Lines) => void;
 }
 
-/** Lines that are not formatted yet: the receiver decides when to spend time on it. */
+/** Lines that are not formatted yet. `text` formats them, which takes time. */
 export interface Lines {
   /** Approximate number of characters. */
   size: number;

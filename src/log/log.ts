@@ -10,7 +10,7 @@ export interface Log {
   enabled(level: Level): boolean;
   /** Writes one message; line breaks in it become blanks. */
   write(level: Level, message: string): void;
-  /** One line per message. The log may read the list later: the caller must not change it. */
+  /** Writes a line per message. The log may read the list later: the caller must not change it. */
   writeAll(level: Level, messages: Messages): void;
   /** A log whose thread id is `<thread_id>-<suffix>`. A log without thread ids has no `child`. */
   child?(suffix: string): Log;

@@ -46,7 +46,7 @@ export const line = {
     `Answered ${status} ${word(method)} ${pathWord(path)}${userText(code ?? null)}${reason == null ? '' : `: ${reason}`}`,
   endCall: (method: string, path: string, user: string | null, seconds: number): string =>
     `END ${word(method)} ${pathWord(path)}${userText(user)} ${secondsText(seconds)}`,
-  /** `calls`: unauthenticated calls without log lines, because a minute had too many. */
+  /** `calls`: the number of unauthenticated calls beyond the limit of log lines a minute. */
   callsNotLogged: (calls: number, since: string): string =>
     `Calls without a caller not logged = ${calls} since ${word(since)}`,
   accountExpired: (user: string, study: string): string =>
@@ -102,7 +102,7 @@ export interface Message extends Partial<PutCounts & Texts & Record<'status' | '
   kind: string;
 }
 
-/** null: the message is not about a call. */
+/** Returns null if the message is not about a call. */
 export function parseMessage(message: string): Message | null {
   for (const [kind, pattern] of patterns) {
     const match = pattern.exec(message);

@@ -20,7 +20,7 @@ export interface ReadOptions {
   /** Seconds since the epoch: `since` inclusive, `until` exclusive. */
   since?: number | undefined;
   until?: number;
-  /** Waits for new lines until it is aborted. Without `since`, returns only these. */
+  /** If given, waits for new lines until the signal aborts. Without `since`, skips older lines. */
   follow?: AbortSignal | undefined;
 }
 
@@ -43,7 +43,7 @@ export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>
 
 async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine> {
   const { dir, since = -Infinity, until = Infinity, follow } = options;
-  const ends = new Map<string, number>(); // bytes already read, by name without `.gz`; Infinity: the file is complete
+  const ends = new Map<string, number>(); // bytes already read, by name without `.gz`; Infinity: do not read more
   for (; follow?.aborted !== true; stats.polls += 1) {
     const isSkipping = follow !== undefined && options.since === undefined && stats.polls === 0;
     const logs = await listLogs(options);
@@ -68,7 +68,7 @@ async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<
   }
 }
 
-/** When following, leaves a last line without a line break for the next search. */
+/** Yields the lines after those already read. When following, leaves an unfinished last line. */
 async function* newLines(
   path: string,
   log: LogName,

@@ -10,7 +10,7 @@ import { logNames, newFileRequest } from './file-names.ts';
 import { readLines } from './read-log.ts';
 import { oneLine, word } from './text.ts';
 
-const mostRounds = 5; // rounds over all files; more than one if other processes add lines meanwhile
+const mostRounds = 5; // rounds over all files; a further round follows if processes may have added lines
 const queueTime = 500; // ms that a process may take to write its queued lines
 
 export interface ScrubReceipt {
@@ -29,8 +29,7 @@ type ErasedPerson = { uuid: string | null; user_email: string | null };
  * same, so that a file can be changed while a process writes it. Overwrites
  * - a UUID everywhere,
  * - a name where the server logged it as the caller,
- * - a name that is an e-mail address also where it is a separate word or a part of a path or key,
- * and also
+ * - an e-mail address also as a separate word and as a part of a path or key, even if it is
  *   percent-encoded or in upper case,
  * - unknown keys of entries in lines with the UUID, because a phone may have put a name into a key.
  * If the process is killed, repeat the call. A missing folder counts as empty.
@@ -51,7 +50,7 @@ export async function scrubLogs(folder: string, people: readonly ErasedPerson[])
   return receipt;
 }
 
-/** Lets other processes start new files, so that old files get no more lines. */
+/** Asks other processes to start new files, so that old files get no more lines. */
 async function requestNewFiles(folder: string): Promise<void> {
   const sources = new Set(logNames(await readdir(folder)).map(({ source }) => source));
   let isWritten = false;
@@ -86,7 +85,7 @@ type Replace = (line: string) => string;
 
 const filler = (text: string): string => 'erased'.padEnd(text.length, '-').slice(0, text.length);
 
-/** Looks up each part that looks like a UUID or name: many erased people take no longer. */
+/** Looks up the parts of a line that look like a UUID or name, as fast for one person as for many. */
 function replacer(people: readonly ErasedPerson[]): Replace {
   const uuids = new Set(people.map(({ uuid }) => uuid));
   const names = people.flatMap(({ user_email: name }) => (name === null ? [] : [oneLine(name), word(name)]));
@@ -99,7 +98,8 @@ function replacer(people: readonly ErasedPerson[]): Replace {
       .replace(uuidPattern, scrubUuid)
       .replace(/(?<=:(?:Found user email |Refused token [^,\n]*, [^,\n]*, (?:of|sent as) ))[^\n]*/, scrubName)
       .replace(/(?<=\/)[^\s,;:"'()<>[\]/]+(?:@|%40)[^\s,;:"'()<>[\]/]*[^\s,;:"'()<>[\]/.]/g, scrubName)
-      .replace(addressPattern, (run) => scrubName(run).replace(/(?<=(?<!\w)').+/, scrubName)); // also in single quotes
+      // An address may be in single quotes.
+      .replace(addressPattern, (run) => scrubName(run).replace(/(?<=(?<!\w)').+/, scrubName));
   return (line) => {
     const scrubbed = scrubAll(line);
     const uuid = line.match(uuidPattern)?.find((one) => uuids.has(one));
@@ -107,7 +107,7 @@ function replacer(people: readonly ErasedPerson[]): Replace {
   };
 }
 
-/** An e-mail address from the start of a word: a search from each letter could take minutes. */
+/** Matches e-mail addresses from the start of a word: a search from each letter could take minutes. */
 const addressPattern = /(?<![^\s,;:"()<>[\]])[^\s,;:"()<>[\]]+@[^\s,;:"'()<>[\]]*[^\s,;:"'()<>[\].]/g;
 const uuidPattern = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
@@ -118,7 +118,7 @@ const scrubKey = (key: string): string => (knownKeys.has(key) || key === 'null' 
 const decodePercent = (part: string): string =>
   part.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
 
-/** Overwrites lines in place: a process may be writing the file. Returns their number. */
+/** Overwrites lines in place: a process may be writing the file. Returns the number of lines. */
 async function scrubPlain(path: string, replace: Replace): Promise<number> {
   const file = await open(path, 'r+');
   let [count, position] = [0, 0];

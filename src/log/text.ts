@@ -18,8 +18,8 @@ const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padSta
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
 
 /**
- * Tabs and line breaks become blanks, other control characters become text such as `\u001b`, lone
- * surrogates become U+FFFD. Cut off at 16,000 characters.
+ * Makes a text fit for one line. Tabs and line breaks become blanks, other control characters become
+ * text such as `\u001b`, lone surrogates become U+FFFD. Cuts the text off at 16,000 characters.
  */
 export function oneLine(text: string): string {
   const short = cut(text, maxMessage);
@@ -29,8 +29,8 @@ export function oneLine(text: string): string {
 }
 
 /**
- * For a screen: control characters and marks of the direction of text become text such as `\u001b`.
- * JSON keeps its meaning, because `\u001b` in a JSON string is the same character.
+ * Makes a text safe for a screen: control characters and marks of the direction of text become text
+ * such as `\u001b`. JSON keeps its meaning, because a JSON string may write a character so.
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
 
@@ -42,7 +42,7 @@ export function word(text: string): string {
   return clean.replace(loneSurrogates, '\ufffd') || '-';
 }
 
-/** Without the query, which the log must not contain. */
+/** Removes the query of a path, because the log must not contain it. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
 /** A word of ASCII without quotes, brackets and commas stays; other texts become a JSON string. */

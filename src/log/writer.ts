@@ -12,14 +12,14 @@ import { claimSource } from './file-lock.ts';
 import { type LogKind, nameTemplate, newFileRequest } from './file-names.ts';
 import { hostZone } from './line-format.ts';
 
-const retryAfter = 1000; // ms after a failure in which further lines are dropped without an attempt to write
+const retryAfter = 1000; // ms after a failure; until then, lines are dropped without an attempt to write
 
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
   kind: LogKind;
   threadId?: string | undefined;
   /** MiB after which a new file starts. */
   maxSizeMiB?: number;
-  /** Called once for each failure: lines are dropped, or files cannot be compressed. */
+  /** Called once for each failure, when lines are dropped or files cannot be compressed. */
   warn: (text: string) => void;
 }
 
@@ -96,9 +96,10 @@ export class LogFiles {
 type Written = (error: NodeJS.ErrnoException | null, bytes: number, data: unknown) => void;
 
 /**
- * Winston's transport starts a new file each day and after a full one. Its `zippedArchive` and
- * `maxFiles` would make compressed files readable for every account, ignore files of killed
- * processes, and forget what to delete when the disk is full: `compress-files.ts` does this.
+ * Winston's transport starts a new file each day, and when a file is full. `compress-files.ts`
+ * compresses and deletes files, because the options `zippedArchive` and `maxFiles` of Winston would
+ * make compressed files readable for every account, ignore files of killed processes, and forget
+ * what to delete when the disk is full.
  */
 async function openFile(options: FileLogOptions, filename: string, onRotate: () => void) {
   const { logDir: dirname, maxSizeMiB = 100 } = options;

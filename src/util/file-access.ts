@@ -8,12 +8,12 @@ import { type JsonObject, parseJsonObject } from '../model/json.ts';
 import { isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import { makeFolders } from './make-folders.ts';
 
-/** For files that the command line names. Throws `MOBILITY_USAGE`. */
+/** Returns the text of a file that the command line names. Throws `MOBILITY_USAGE`. */
 export async function fileText(path: string): Promise<string> {
   const bytes = await readFile(path).catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
-  const isUtf16 = bytes.length > 1 && bytes.readUInt16LE(0) === 0xfeff; // as Excel saves "Unicode text"
+  const isUtf16 = bytes.length > 1 && bytes.readUInt16LE(0) === 0xfeff; // Excel saves "Unicode text" so
   return bytes.toString(isUtf16 ? 'utf16le' : 'utf8');
 }
 
@@ -27,12 +27,12 @@ export async function fileJson(path: string): Promise<JsonObject> {
   throw usageError(`${path}: expected a JSON object, found a syntax error or another JSON value`);
 }
 
-/** `write` resolves when there is room for more. */
+/** `write` resolves when the next piece may be written. */
 type ByteSink = { write(piece: string | Uint8Array): Promise<void> };
 
 export type TextWriter = { write(text: string): Promise<void> };
 
-/** Writes a new file completely or not at all. Throws like `Files.write`. */
+/** Writes a new file completely or not at all. Throws the errors of `Files.write`. */
 export async function writeNewFile(path: string, text: string): Promise<void> {
   await allOrNone(({ write }) => write(path, (writer) => writer.write(text)));
 }
@@ -43,7 +43,7 @@ export interface Files {
    * folder cannot be written, and `MOBILITY_OUTPUT` if the disk is full or fails.
    */
   write(path: string, fill: (writer: ByteSink) => Promise<void>): Promise<void>;
-  /** If the part fails, only its files are removed. */
+  /** Runs a part of the work. If it fails, only the files of this part are removed. */
   attempt<T>(part: () => Promise<T>): Promise<T>;
 }
 
@@ -100,7 +100,7 @@ function draftOf(path: string, folder = dirname(path)): string {
 async function writeDraft({ path, at }: Draft, fill: (writer: ByteSink) => Promise<void>): Promise<void> {
   const stream = createWriteStream(at, { flags: 'wx', flush: true, mode: 0o600 });
   const failed = once(stream, 'error').then(([error]) => Promise.reject(error));
-  failed.catch(() => {}); // the awaits below throw this error; without this, Node would call it unhandled
+  failed.catch(() => {}); // the awaits below throw the error; without this line, Node would end
   try {
     await Promise.race([once(stream, 'open'), failed]);
     const write = async (piece: string | Uint8Array): Promise<void> => {
@@ -128,14 +128,14 @@ async function putInPlace({ path, at }: Draft): Promise<void> {
   }
 }
 
-/** Throws like `Files.write`. */
+/** Throws `MOBILITY_OUTPUT` if the disk is full or fails, and `MOBILITY_USAGE` for other errors. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(path, text).catch((error) => {
     throw cannotWrite(path, error);
   });
 }
 
-/** The same command can succeed later. */
+/** Errors after which the same command can succeed later. */
 const diskErrors = new Set<string | undefined>(['ENOSPC', 'EDQUOT', 'EFBIG', 'EIO', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 function cannotWrite(path: string, cause: unknown): MobilityError {

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, rmdirSync, statSync } from 'node:fs
 import { dirname, join } from 'node:path';
 
 /**
- * Makes a folder that only its owner may read, and its missing parents. Node's own `recursive`
- * never returns if a file system refuses a folder with ENOENT, as in a removed working directory.
+ * Makes a folder that only its owner may read, and its missing parents. The option `recursive` of
+ * Node never returns if a file system answers ENOENT, as in a removed working directory.
  */
 export function makeFolders(path: string): void {
   if (isThere(path)) return;
@@ -12,7 +12,8 @@ export function makeFolders(path: string): void {
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path)) throw error; // another process was first
+    // Another process may have made the folder meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || !isThere(path)) throw error;
   }
 }
 

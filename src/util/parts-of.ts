@@ -4,7 +4,7 @@ export function partsOf<T>(list: readonly T[], size: number): T[][] {
   return parts;
 }
 
-/** For a source that need not fit into memory. */
+/** Like `partsOf`, but for a source that may not fit into memory. */
 export async function* readInParts<T>(source: AsyncIterable<T> | Iterable<T>, size: number): AsyncGenerator<T[]> {
   let part: T[] = [];
   for await (const one of source) {

@@ -1,4 +1,5 @@
-// Runs long work in slices, one in each pass of the event loop: a short call waits for one slice.
+// Runs long work in slices, one in each pass of the event loop, so that a short call waits for at
+// most one slice.
 
 const sliceLength = 2; // ms
 
@@ -7,8 +8,8 @@ const queue: (() => void)[] = [];
 let isDue = false;
 
 /**
- * Resolves after all work that arrived in the meantime, and never in the same pass as another
- * caller. `urgent`: before callers that are not urgent.
+ * Resolves in a later pass of the event loop. Each pass lets one caller continue: the first of the
+ * urgent callers, else the first of the others.
  */
 function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
@@ -25,7 +26,7 @@ function runNext(): void {
   next?.();
 }
 
-/** Where other calls may run, the caller writes: `if (slices.isOver()) await slices.next()`. */
+/** Measures slices. The caller runs `if (slices.isOver()) await slices.next()` at short intervals. */
 export function startSlices(options: { urgent?: boolean } = {}) {
   let end = performance.now() + sliceLength;
   return {
@@ -37,7 +38,7 @@ export function startSlices(options: { urgent?: boolean } = {}) {
   };
 }
 
-/** At each `yield` other work may run. */
+/** Runs a generator to its end. Other work may run at each `yield`. */
 export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   const slices = startSlices();
   for (;;) {
