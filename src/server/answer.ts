@@ -45,7 +45,7 @@ export async function streamedAnswer(
   };
   const encoder = new TextEncoder();
   let next: typeof first | null = first;
-  // Not a generator: its `finally` does not run if the reader leaves before the first piece.
+  // This cannot be a generator: if the reader leaves before the first piece, its `finally` is not run.
   const encoded: AsyncIterableIterator<Uint8Array> = {
     [Symbol.asyncIterator]: () => encoded,
     next: async () => {
@@ -68,7 +68,7 @@ export async function streamedAnswer(
   return new Response(ReadableStream.from(bytes) as ReadableStream<Uint8Array>, { headers });
 }
 
-/** Answers with 304 if the caller has the text. All answers share its bytes: not counted. */
+/** Answers with 304 if the caller has the text. All answers share the bytes, so none counts them. */
 export function fixedAnswer(text: string, type: string): (c: Context<ServerEnv>) => Response {
   const bytes = Buffer.from(text);
   const tag = `"${createHash('sha256').update(bytes).digest('hex').slice(0, 16)}"`;

@@ -22,7 +22,7 @@ export interface AppParts {
   audit: (act: Act) => Promise<void>;
   /** Checks the installation as `mobility doctor` does, for the page of the operator. */
   checks: () => Promise<Check[]>;
-  /** Claims work that only one process may do at a time. null: another process does it. */
+  /** Claims work that only one process may do at a time. Returns null if another process does it. */
   claim: (work: string) => { release(): void } | null;
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   version: string;

@@ -21,7 +21,7 @@ import { isPosition, refusal } from './routes/other-apps.ts';
 import { storeFigures } from './store-figures.ts';
 import { mountPages, protectPages, refuseAsPage } from './web-pages.ts';
 
-const longCall = 200; // ms; shorter calls end before a scrub of the log, which waits longer
+const longCall = 200; // ms; an erasure waits longer than this before it scrubs the log
 const metricsType = 'text/plain; version=0.0.4; charset=utf-8';
 
 /** Builds the app without a port. `serve` binds the app to a port; tests call `app.request`. */
@@ -38,8 +38,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   app.use(protectPages);
   app.use('/', answerAtRoot(onlyGetAndPost(answerCaller(positionRoute, server)), guard));
   mountPages(app, server);
-  // An app with a mistyped path must understand the answer, so it is refused in the form of its
-  // app.
+  // A mistyped path below the path of an app is refused in the form that this app understands.
   for (const { path, dialect } of routes)
     if (dialect !== undefined)
       app.use(`${path}/*`, (c, next) => {
@@ -62,7 +61,7 @@ export function createApp(parts: AppParts): Hono<ServerEnv> {
   for (const route of routes) {
     const answer = answerCaller(route, server);
     const isOther = route.dialect !== undefined;
-    // Users type the addresses for other apps by hand, sometimes with a slash at the end.
+    // Users type the addresses for other apps, sometimes with a slash at the end.
     const paths = isOther ? [route.path, `${route.path}/`] : [route.path];
     app.on('POST', paths, answer);
     // Some apps send a file with PUT, to a path below the address that the user typed.
@@ -107,14 +106,14 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
       const { status } = c.res;
       parts.metrics?.figures.countCall(call, status, took / 1000);
       call.share.release();
-      // An answer that is not sent yet still counts as an open call.
+      // The call counts as open until its answer is sent.
       const leaveAll = (): void => {
         for (const leave of call.cleanups) leave();
       };
       if (outgoing === undefined || outgoing.closed) leaveAll();
       else outgoing.once('close', leaveAll);
-      // The log is already scrubbed if the caller was erased during a long call: END must not name
-      // them.
+      // If the caller was erased during a long call, the log is scrubbed already, and END must not
+      // name them.
       const { caller } = call;
       const mayBeErased = took > longCall && caller !== null;
       end(status, mayBeErased && !(await users.isActive(caller.uuid).catch(() => false)));
@@ -127,7 +126,7 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
 }
 
 // Stores a position that an app sends to the root because its user typed an address without a path.
-// Refuses other POSTs. Failures have the form of other apps, so that an app keeps the position.
+// Refuses other POSTs. Failures have the form for other apps, so that an app keeps the position.
 function answerAtRoot(answer: Handler, guard: MiddlewareHandler<ServerEnv> | null): MiddlewareHandler<ServerEnv> {
   return async (c, next) => {
     const hasPosition = isPosition(c.req.query());
@@ -171,7 +170,7 @@ const refuseMethod =
     throw methodNotAllowed(allow, c.req.method);
   };
 
-/** The path as sent: line breaks in the decoded `c.req.path` must not reach the log. */
+/** Returns the path as sent, because the decoded `c.req.path` may bring line breaks into the log. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3);
   const path = start === -1 ? '/' : url.slice(start);
@@ -180,9 +179,9 @@ function pathOf(url: string): string {
 
 const mergeSlashes = (path: string): string => path.replace(/\/{2,}/g, '/');
 
-/** `/mobility` for `https://example.org/mobility/`. */
+/** Returns `/mobility` for `https://example.org/mobility/`. */
 const basePath = (address: string): string => (address === '' ? '' : new URL(address).pathname.replace(/\/+$/, ''));
 
-/** `/healthz` for `/mobility/healthz`, unless the proxy has removed the base already. */
+/** Returns `/healthz` for `/mobility/healthz`. The proxy may have removed the base already. */
 const withoutBase = (path: string, base: string): string =>
   base !== '' && (path === base || path.startsWith(`${base}/`)) ? path.slice(base.length) || '/' : path;

@@ -11,11 +11,11 @@ import { type JoinCall, studyJoins, unknownToken } from './join-study.ts';
 import { badRequest, forbidden, Problem } from './problem.ts';
 import type { Route } from './routes/route.ts';
 
-/** Identifies callers by tokens. Another method, such as `jwt`, returns the same. */
+/** A way to identify callers by tokens. A new way, such as `jwt`, must implement this interface. */
 export interface AuthMethod {
-  /** The user of a token, null without an account. Throws a 403 `Problem` if it is invalid. */
+  /** Returns null if a valid token has no account. Throws a 403 `Problem` if the token is invalid. */
   find(token: string): Promise<UserRecord | null>;
-  /** The name of the account that `/profile/create` may create. Throws a `Problem` to refuse. */
+  /** Returns the name that `/profile/create` may register, or null. Throws a `Problem` to refuse. */
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 
@@ -60,7 +60,7 @@ function tokenMethod(store: Store, now: () => number): AuthMethod {
 
 const maxTokenLength = 8192; // characters; signed tokens such as JWTs are much shorter
 
-/** The tokens in a header `Authorization`. The name in `basic` is not verified. */
+/** Returns the tokens in a header `Authorization`. The name in `basic` is not verified. */
 export function headerTokens(authorization = '') {
   const bearer = /^bearer +(\S+) *$/i.exec(authorization)?.[1] ?? null;
   const [, encoded = ''] = /^basic +([\w+/=-]+) *$/i.exec(authorization) ?? [];
@@ -100,7 +100,7 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
     return user;
   }
 
-  /** Like `find`, but creates a missing account if the method allows it. Sets its `update_ts`. */
+  /** Like `find`, but sets `update_ts`, and creates a missing account if `auth` allows that. */
   async function register(token: string): Promise<UserRecord> {
     const name = await auth.nameToRegister(token, call);
     return (await users.register(name ?? (await find(token)).user_email, { now: now() })).user;
@@ -125,7 +125,10 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
       return caller;
     },
 
-    /** Keeps a 403: the password may be for a proxy, and a token in the body may follow. */
+    /**
+     * Like `admit`, but does not throw a 403: the password may be meant for a proxy, and the body may
+     * still contain a token. Keeps the 403 in `refusal`.
+     */
     async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
       try {
         await self.admit(token);

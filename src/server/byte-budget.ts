@@ -1,8 +1,8 @@
 // Limits the bytes of bodies and answers that a process holds, in total and per owner. An owner is
-// a caller, or the network of unauthenticated callers. A byte counts only after it has arrived.
+// a caller, or the network of unauthenticated callers.
 //
-//     small pool, 16 MiB   ada: 1 MiB   eve: 9 MiB in 72 bodies   unauthenticated callers: 6 MiB
-//     bob sends 2 KiB      full: the slowest body of eve ends with 503, and bob is served
+//     small pool, 16 MiB   ada: 1 MiB   network A: 8 MiB in 64 bodies   network B: 7 MiB
+//     bob sends 2 KiB      full: the slowest body of network A ends with 503, and bob is served
 import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 
 export const mebibyte = 1024 * 1024;
@@ -25,10 +25,10 @@ export const byteLimits = {
 
 export type ByteLimits = typeof byteLimits;
 
-export const streamBytes = 256 * 1024; // counted for a streamed answer: its pieces that are not sent yet
-const smallAnswer = 16 * 1024; // smaller answers are not counted: open calls are limited
+export const streamBytes = 256 * 1024; // bytes that a streamed answer counts: its pieces that are not sent yet
+const smallAnswer = 16 * 1024; // bytes; smaller answers are not counted, since open calls are limited
 const window = 5_000; // ms over which the speed of a body is measured
-const slowBelow = 4 * 1024; // bytes per second
+const slowBelow = 4 * 1024; // bytes per second; the speed below which a body is slow
 const queueCheck = 1_000; // ms between searches for slow bodies, while other bodies wait for room
 
 type Pool = 'small' | 'large' | 'strangers' | 'answers';
@@ -85,7 +85,7 @@ export class ByteBudget {
     const ended = new Promise<never>((_, reject) => {
       end = reject;
     });
-    ended.catch(() => {}); // a call may end before it awaits `ended`
+    ended.catch(() => {}); // no unhandled rejection if the call does not await `ended`
     const holder: Holder & BodyShare = Object.assign(this.#holder('small', `network ${network}`, end), {
       ended,
       hold: (bytes: number) => this.#hold(holder, bytes),
@@ -174,7 +174,7 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /** Bytes per second in the window. An answer counts as fast in its first window, then as slow. */
+  /** Returns bytes per second over `window`. An answer is infinitely fast at first, 0 afterwards. */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;
@@ -184,13 +184,13 @@ export class ByteBudget {
 
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
-  // The bytes of the budget that a holder uses: for a large body its announced size, so that every
-  // body that began can finish, but for a slow body only the bytes that have arrived.
+  // Returns the bytes that a holder takes from the budget: the bytes that have arrived. A large body
+  // takes its announced size, so that each body that began can finish, except while it is slow.
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }
 
-  /** The limit that a holder with `bytes` would exceed: `part` of its owner, `room` of the pool. */
+  /** Returns `part` if the owner of the holder would exceed its limit, `room` if the pool would. */
   #lack(holder: Holder, pool: Pool, bytes: number): 'part' | 'room' | null {
     const { total, perCaller, perNetwork } = this.#limits[pool];
     let [others, own] = [0, 0];
@@ -226,7 +226,7 @@ export class ByteBudget {
     return [...this.#holders].filter((holder) => holder.pool === pool);
   }
 
-  /** The owner with the most bytes in a pool, among owners with a body that may be ended. */
+  /** Returns the owner with the most bytes in a pool, of the owners with a body that may be ended. */
   #largestOwner(pool: Pool): string | undefined {
     const holders = this.#in(pool);
     const sums = sumsByOwner(holders);
@@ -234,7 +234,7 @@ export class ByteBudget {
     return open.sort((a, b) => sums.get(b.owner)! - sums.get(a.owner)!)[0]?.owner;
   }
 
-  /** The slowest of an owner's bodies that have not fully arrived. */
+  /** Returns the slowest body of an owner that has not fully arrived. */
   #slowest(pool: Pool, owner: string | undefined): Holder | undefined {
     const open = this.#in(pool).filter((one) => one.owner === owner && !one.isReceived);
     const speeds = new Map(open.map((holder) => [holder, this.#speed(holder)]));

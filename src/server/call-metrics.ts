@@ -23,7 +23,7 @@ const firstSeries = [
 // Gauges of prom-client that end in `_total`, as only counters should.
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
-/** Series of alerts start with 0: Prometheus sees no increase in the first sample of a series. */
+/** Sets series to 0 if alerts use them: Prometheus sees no increase in the first sample of a series. */
 export function countCalls() {
   const registry = new Registry();
   const registers = [registry];

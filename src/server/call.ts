@@ -12,17 +12,16 @@ export interface Call {
   readonly id: string;
   readonly log: Log;
   readonly method: string;
-  /** As sent, percent-encoded, without the query. In paths of pages, user and day are replaced. */
+  /** The path as sent, without the query. In paths of pages, user and day are replaced. */
   readonly path: string;
   readonly network: string | null; // such as `203.0.113.0/24`; null: unknown
   handler: string; // empty: no route matched
   readonly caller: UserRecord | null; // null before authentication
   /** Sets the caller. From then on, the log has all lines of the call. */
   authenticated(caller: UserRecord): void;
-  /** null unless the call failed: the code of the error, who must act, and why, as a sentence. */
-  failure: string | null;
-  cause: Cause | null;
-  reason: string | null;
+  failure: string | null; // the code of the error; null unless the call failed with a code
+  cause: Cause | null; // who must act; null unless the call failed
+  reason: string | null; // a sentence for the log that says why the call was refused
   readonly share: BodyShare;
   /** Counts bytes of the answer until they are sent or the returned function is called. */
   hold(bytes: number): () => void;
@@ -30,7 +29,7 @@ export interface Call {
   refuse: (problem: Problem, requestId: string) => Response;
   /** Functions that release the slots and bytes of the call when the answer is sent. */
   readonly cleanups: (() => void)[];
-  /** Settles when a streamed answer is completely sent. */
+  /** Settles when a streamed answer is completely sent; null if the answer is not streamed. */
   streaming: Promise<void> | null;
 }
 
@@ -43,7 +42,7 @@ export interface ServerEnv {
 
 type CallParts = Pick<Call, 'network' | 'share'> & { hold: (caller: string | null, bytes: number) => () => void };
 
-/** Calls logged per minute and process: a flood must not push other lines out of the log. */
+/** Unauthenticated calls that a process logs a minute, so that a flood cannot fill the log. */
 export const mostUnauthenticated = 60;
 
 type CallLogOptions = { log: Log; console: (line: string) => void; now: () => number; thread: string };
@@ -52,7 +51,7 @@ type CallLogOptions = { log: Log; console: (line: string) => void; now: () => nu
 export function createCallLog({ log, console, now, thread }: CallLogOptions) {
   const stamp = createStamp(hostZone());
   let count = 0;
-  // Unauthenticated calls of the minute that began at `since`. The log has no lines of `leftOut`.
+  // Unauthenticated calls of the minute that began at `since`. `leftOut` of them are not logged.
   let strangers = { since: 0, calls: 0, leftOut: 0 };
   const countStranger = (): void => {
     if (Math.abs(now() - strangers.since) >= 60) {

@@ -31,7 +31,7 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   pendingEntries: config.pendingEntries, // pending and rejected entries together
   unknownKeys: 1_000, // different keys that the service does not know
   linesPerDay: 100_000, // entries that the log lists, one line each; 100,000 lines take 16 MB
-  studyBytesPerDay: 2_048 * mebibyte, // of all new members: 5,000 phones on their first day
+  studyBytesPerDay: 2_048 * mebibyte, // of all new members of a study; enough for the first day of 5,000
 });
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
@@ -41,8 +41,8 @@ export type CallerLimits = ReturnType<typeof callerLimits>;
 // month (32,000 entries, 11 MB).
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
-const keysKept = 30_000; // ms in memory; short, as a key may contain an erased user's name
-const countSeconds = 10; // s until the entries of a user are counted again, which takes long
+const keysKept = 30_000; // ms that unknown keys stay in memory; a key may contain an erased user's name
+const countSeconds = 10; // s between two counts of a user's entries, since a count takes long
 
 const [minute, day] = [60, 86_400]; // s
 
@@ -58,12 +58,12 @@ export const rateLimits = {
 type RateLimit = keyof typeof rateLimits;
 const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 
-/** A form of a page has no `sentWith`, and is not recorded in the profile. */
+/** Options of a put. The put of a page has no `sentWith`, and is not recorded in the profile. */
 type CallerPut = Omit<PutCheckedOptions, 'store' | 'now' | 'mostLines'>;
 
-/** Characters of JSON a day under keys `manual/`: readers hold a whole day. A survey has 10,000. */
+/** Characters of JSON a day under keys `manual/`, since readers hold a day in memory; a survey has 10,000. */
 const mostStatements = 8 * mebibyte;
-const mostRemembered = 20_000; // callers
+const mostRemembered = 20_000; // callers in memory
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
 const mostOpen = 64; // open calls of a caller; a phone has a few, a parallel script more
@@ -71,10 +71,9 @@ const mostAnswers = 4; // pages and diaries of a caller in progress at a time; f
 
 class Caller {
   openCalls = 0;
-  /** Taken slots for pages and diaries, and functions that start the calls that wait for a slot. */
-  slots = 0;
-  readonly waiting: (() => void)[] = [];
-  /** Pending and rejected entries: those counted at `counted_ts`, and those pushed since. */
+  slots = 0; // slots for pages and diaries that are in use
+  readonly waiting: (() => void)[] = []; // functions that start the calls that wait for a slot
+  /** Pending and rejected entries: the count at `counted_ts`, plus the entries pushed since. */
   entries: number | null = null;
   counted_ts = Number.NEGATIVE_INFINITY;
   readonly unknownKeys = new Set<string>();
@@ -88,7 +87,7 @@ export class CallerLimiter {
   readonly #now: () => number;
   readonly #callers = new Map<string, Caller>();
   readonly #counts: Readonly<Record<RateLimit, WindowCounts>>;
-  /** Bytes of new members by study. By user: characters of statements, lines of the log. */
+  /** Bytes of the new members of a study, characters of a user's statements, a user's log lines. */
   readonly #today: Readonly<Record<'studies' | 'statements' | 'lines', WindowCounts>>;
 
   constructor(limits: CallerLimits, store: Store, now: () => number) {
@@ -126,7 +125,7 @@ export class CallerLimiter {
     };
   }
 
-  /** Resolves when the caller may make a page or diary. The returned function releases the slot. */
+  /** Resolves when a page or diary of the user may be made. The returned function releases the slot. */
   async waitForSlot(userId: string): Promise<() => void> {
     const caller = this.#of(userId);
     if (caller.slots < mostAnswers) caller.slots += 1;
@@ -174,7 +173,7 @@ export class CallerLimiter {
     return limits;
   }
 
-  /** Throws a 429 `Problem` beyond the limit. The store counts at first, and near the limit. */
+  /** Throws a 429 `Problem` beyond the limit. The store counts at first, and again before a 429. */
   async countEntries(user: UserRecord, more: number): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;
@@ -192,7 +191,10 @@ export class CallerLimiter {
     caller.entries += more;
   }
 
-  /** For a new key, reads all keys of the user: other processes and recoveries add keys, too. */
+  /**
+   * Rejects entries beyond the limit of unknown keys. For a new key, reads all keys of the user from
+   * the store, because other processes and recoveries add keys, too.
+   */
   async limitKeys(user: UserRecord, list: readonly CheckedEntry[]): Promise<readonly CheckedEntry[]> {
     const limit = this.#limitsOf(user).unknownKeys;
     const { unknownKeys: keys } = this.#of(user.uuid);
@@ -212,7 +214,7 @@ export class CallerLimiter {
     });
   }
 
-  /** Accepts entries that the store has already (retries). Call `uncount` if the put fails. */
+  /** Rejects statements beyond the limit, unless they are retries. Call `uncount` if the put fails. */
   async limitStatements({ uuid }: UserRecord, list: readonly CheckedEntry[]) {
     const message = `expected at most ${mostStatements} characters of JSON a day in entries under manual/, found more`;
     const allowed: CheckedEntry[] = [];

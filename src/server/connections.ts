@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-const mostAhead = 8; // calls of a connection that wait for an answer; phones and proxies send none
+const mostAhead = 8; // calls that a connection may send before an answer; phones and proxies send none
 
 // ms until the headers must have arrived; `crowded`: more than half of the connections are in use
 const headersTimeout = { usual: 20_000, crowded: 5_000 };
@@ -13,8 +13,8 @@ const headersTimeout = { usual: 20_000, crowded: 5_000 };
  * Beyond 90 % of `most`, each new connection closes the oldest connection without a call.
  */
 export function limitConnections(server: Server, most: number, proxies: BlockList) {
-  // Connections with an unanswered call. `waiting` starts the calls that were sent before its
-  // answer. `ahead` counts them since the connection was last without a call.
+  // Connections with an unanswered call. `waiting` has functions that start the further calls that
+  // have arrived. `ahead` is the number of further calls since the connection was last idle.
   const busy = new Map<Socket, { waiting: (() => void)[]; ahead: number }>();
   const idle = new Set<Socket>(); // connections without a call, the oldest first
   const perAddress = new Map<string, number>();

@@ -22,8 +22,8 @@ export async function answerProblem(error: unknown, call: Call, server: Server):
   return call.refuse(problem, call.id);
 }
 
-// Logs the user whose token was refused, and records it in their profile for `mobility status`.
-// False if neither the token nor the claimed name belongs to a registered user.
+// Logs the user whose token was refused, and records the refusal in their profile for
+// `mobility status`. Returns false if neither token nor claimed name belongs to a registered user.
 async function reportRefusal({ options }: Problem, { log }: Call, { store, now, limiter }: Server): Promise<boolean> {
   const { token, user: owner, why, since, claimed } = options.refusal ?? {};
   if (token === undefined) return false;
@@ -39,7 +39,7 @@ async function reportRefusal({ options }: Problem, { log }: Call, { store, now, 
   return true;
 }
 
-/** Writes an unexpected exception with its stack to standard error, another failure as one line. */
+/** Writes a failure to standard error: one line, or the stack if the exception was not expected. */
 export function reportFailure(problem: Problem, call: Call, { errorOutput }: AppParts): void {
   call.failure = problem.options.code ?? 'EXCEPTION';
   call.cause = causeOf(problem);

@@ -10,11 +10,11 @@ import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 
 export type JoinCall = Pick<Call, 'network' | 'log'>;
 
-// People who may join from one network within an hour, per process. A class behind one address can
-// join, while an attacker needs several networks to reach the 200 per hour of a study.
+// People who may join from one network within an hour, per process. A school class behind one
+// address can join. An attacker needs several networks to use up the 200 people an hour of a study.
 const joinsPerNetwork = 30;
 
-/** The returned function creates the account for a new token of an app, null for other tokens. */
+/** The returned function creates the account for a new token of an app. Returns null for others. */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, { network, log }: JoinCall): Promise<UserRecord | null> {
@@ -50,8 +50,8 @@ const tooMany = (where: string, seconds: number, limit: string): Problem =>
   tooManyCalls(`too many people joined ${where} within the hour; try again later`, seconds, { limit });
 
 /**
- * The same message for all reasons, so that it does not reveal which studies and subgroups exist.
- * Only beyond the hourly limit of the study, the call gets a 429 instead, so that phones try again.
+ * The message is the same for all reasons, so that it does not reveal which studies and subgroups
+ * exist. Beyond the hourly limit of a study, the answer is a 429 instead, so that phones try again.
  */
 export const unknownToken =
   'this token is not known, or its study admits no new members now; ask the operator for a new one';

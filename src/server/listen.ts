@@ -10,7 +10,7 @@ import { limitConnections } from './connections.ts';
 import { badRequest, problemOf, problemResponse } from './problem.ts';
 
 const requestTimeout = 300_000; // ms for a whole request: a slow phone sends its 6 MB at 20 kB/s
-const keepAliveTimeout = 65_000; // ms until an idle connection is closed: longer than in proxies
+const keepAliveTimeout = 65_000; // ms until an idle connection is closed; most proxies close earlier
 const maxHeaderSize = 16 * 1024; // bytes
 const connectionsCheckingInterval = 5_000; // ms between checks for late requests
 const lingerTime = 1_000; // ms for which a caller may still send after the last answer
@@ -19,7 +19,7 @@ const idleCheck = 25; // ms between checks for idle connections while closing
 export interface ServeOptions {
   app: Hono<ServerEnv>;
   host: string;
-  port: number; // 0: any free one
+  port: number; // 0: any free port
   drainSeconds: number; // how long `close` waits for running calls before it cuts them off
   maxConnections?: number; // see `limitConnections`; the default 5,000 take about 100 MiB
   proxies?: BlockList; // default: this machine and private networks
@@ -79,7 +79,7 @@ function closeGently(incoming: IncomingMessage): void {
 
 type Address = Pick<ServeOptions, 'host' | 'port'>;
 
-/** Throws `MOBILITY_CONFIG` if nothing can listen there. Does not keep the port. */
+/** Throws `MOBILITY_CONFIG` if a server cannot listen at the address. Does not keep the port. */
 export async function checkAddress(address: Address): Promise<void> {
   const server = createServer();
   await listen(server, address);

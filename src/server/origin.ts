@@ -7,7 +7,7 @@ const isIn = (networks: BlockList, address: string): boolean =>
 
 /**
  * The returned function names the network of a caller; null if their address is private or invalid.
- * Behind a trusted proxy (`peer`), the address is the last one in `X-Forwarded-For` that is no
+ * If `peer` is a trusted proxy, the caller has the last address in `X-Forwarded-For` that is not a
  * trusted proxy.
  */
 export function originFinder(trusted: BlockList) {
@@ -20,7 +20,7 @@ export function originFinder(trusted: BlockList) {
   };
 }
 
-/** Providers usually assign 24 bits of an IPv4 address, 48 bits of an IPv6 address. */
+/** Returns the /24 of an IPv4 address, or the /48 of an IPv6 address, as one customer may have. */
 function networkOf(address: string): string {
   if (isIP(address) === 4) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
   const groups = expandIPv6(address.toLowerCase()).split(':').slice(0, 3);

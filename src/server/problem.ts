@@ -4,12 +4,12 @@ import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';
 import { type ErrorCode, isMobilityError } from '../model/mobility-error.ts';
 
-export const retryAfterSeconds = 5; // after a 503
+export const retryAfterSeconds = 5; // s until a caller should try again after a 503
 
 interface ProblemOptions {
   code?: ErrorCode;
   headers?: Record<string, string>;
-  members?: Record<string, JsonValue>; // of the answer
+  members?: Record<string, JsonValue>; // further fields of the answer
   refusal?: TokenRefusal; // for the log and the operator; the answer does not contain it
   cause?: unknown;
 }

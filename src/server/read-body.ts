@@ -10,7 +10,7 @@ import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 export const strangersLimit = 128 * 1024;
 
 const maxInflation = 100; // the largest ratio of decompressed to compressed size
-const usualInflation = 10; // the same ratio of the batches of phones
+const usualInflation = 10; // the usual ratio in batches of phones
 const freelyInflated = 1024 * 1024; // bytes; a smaller body may have any ratio
 
 export interface IncomingBody {
@@ -69,7 +69,7 @@ async function* arriving(chunks: AsyncIterable<Uint8Array>, { limit, share }: Bo
   } catch (error) {
     throw brokenOff(error, 'the connection was closed before the end of the body');
   } finally {
-    // Not awaited: the rest of a refused body is dropped after the answer.
+    // This is not awaited, because the rest of a refused body is dropped only after the answer.
     void iterator.return?.().catch(() => {});
   }
 }
@@ -159,9 +159,9 @@ const plain = `(?:${text}|[-+\\w.]+)`; // a text, number, true, false or null
 const triesAtEnd = 8; // the last 8 occurrences of the field's name are tried
 
 /**
- * The text of a top-level field near the beginning of a JSON object; null if a list or object
- * precedes it. The body may be invalid or repeat the field, so the caller must compare the result
- * with the parsed body.
+ * Returns the text of a top-level field near the beginning of a JSON object; null if a list or
+ * object precedes the field. The body may be invalid or repeat the field, so the caller must compare
+ * the result with the parsed body.
  *
  *     {"user": "t1", "phone_to_server": [ …    t1
  *     {"phone_to_server": [ …                  null

@@ -15,18 +15,18 @@ export interface ReadJson<Element = never> {
 /** A member of the outermost object that may be a long list. */
 export interface ListReader<Element> {
   name: string;
-  /** Gets each element, as its text if it is not JSON or nests too deeply. */
+  /** Gets each element. If an element is not JSON or nests too deeply, gets its text instead. */
   read(element: JsonValue): Element;
 }
 
 /** Limits for the JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
-  elements: number; // of the list
-  /** Values in the body, and in each list element: other calls wait while it is parsed. */
+  elements: number; // elements of the list
+  /** Values in the body, and in each list element: other calls wait while one of these is parsed. */
   values: number;
 }
 
-/** For a body with a list, a large body without a list, and a call that pushes nothing. */
+/** Limits of a body with a list, of a large body without a list, and of a call that pushes nothing. */
 export const listLimits: JsonLimits = { elements: 200_000, values: 50_000 };
 export const largeLimits: JsonLimits = { elements: 0, values: 250_000 };
 export const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
@@ -34,8 +34,7 @@ export const smallLimits: JsonLimits = { elements: 0, values: 50_000 };
 // An element is within the list and the body, which are two levels.
 const elementDepth = maxDepth - 2;
 
-// Characters. Each value and each level has at least two, so shorter elements are within the
-// limits.
+// Characters. Each value and each level takes at least two, so a shorter element is within the limits.
 const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON
@@ -57,7 +56,7 @@ export async function readJson<Element = never>(
   return { value: { ...(value as JsonObject), [list.name]: [] }, list: elements.map(list.read) };
 }
 
-/** null: `openingOf` finds no list; the body may still be JSON. */
+/** Returns null if `openingOf` finds no list; the body may still be JSON. */
 function* readListed<Element>(
   text: string,
   list: ListReader<Element>,
@@ -95,15 +94,15 @@ function* readListed<Element>(
     }
     checkElements(elements.length, limits);
   }
-  // If a later member of the same name replaced the list, the marker is missing: parse it as a
-  // whole.
+  // If a later member of the same name replaced the list, the marker is missing. Then the caller
+  // must parse the body as a whole.
   const value = parseWithin(`${text.slice(0, open)}"${marker}"${text.slice(close)}`, limits) as JsonObject;
   const found = value[list.name];
   if (!Array.isArray(found) || found[0] !== marker) return null;
   return { value: { ...value, [list.name]: [] }, list: elements };
 }
 
-/** Replaces the list while the rest of the body is parsed. Random, so that no body contains it. */
+/** A text that replaces the list while the rest of the body is parsed. No body can contain it. */
 const marker = randomUUID();
 
 function parseWithin(text: string, limits: JsonLimits): JsonValue {

@@ -1,4 +1,4 @@
-// A form with a file, as browsers send it (RFC 7578).
+// Reads a form with a file, as browsers send it (RFC 7578).
 //
 //   --b CRLF Content-Disposition: form-data; name="csrf" CRLF CRLF 12ab CRLF
 //   --b CRLF Content-Disposition: form-data; name="file"; filename="a.gpx" CRLF CRLF <gpx… CRLF --b--
@@ -8,7 +8,7 @@ import type { Upload } from '../web/web.ts';
 const mostField = 16 * 1024; // bytes of a field that is not a file
 const mostParts = 20; // a form of a page has three; a body of 64 MiB can have millions
 
-/** Leaves out longer fields and further parts. If a name occurs twice, the first counts. */
+/** Ignores fields and parts beyond the limits. If a name occurs twice, the first value counts. */
 export function readMultipart(body: Buffer, boundary: string): Upload {
   const form = Object.create(null) as Record<string, string>;
   let file: Upload['file'] = null;

@@ -25,12 +25,12 @@ export interface RequestBody {
 }
 
 const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed
-const longestForm = 64 * 1024; // characters
+const longestForm = 64 * 1024; // characters of a form
 const mostFields = 200; // fields of a form
 
 const nothing: RequestBody = { body: {}, list: [], size: 0, note: null, unread: null };
 
-/** See `readBody` and `readJson`. `incoming` is missing if called within the process. */
+/** Throws as `readBody` and `readJson` do. `incoming` is missing for a call within the process. */
 export async function readRequest(
   request: Request,
   incoming: IncomingMessage | undefined,
@@ -72,7 +72,7 @@ const formType = /^\s*application\/x-www-form-urlencoded\s*(?:;|$)/i;
 
 const looksLikeForm = /^\w+=[^\s<{]*$/; // some programs send a form as plain text: `id=1&lat=2`
 
-/** null: the text is JSON, which some programs send with the content type of a form. */
+/** Returns null for JSON, which some programs send with the type of a form, and for long texts. */
 function readForm(text: string): JsonObject | null {
   if (/^\s*[[{]/.test(text) || text.length > longestForm) return null;
   return Object.fromEntries([...new URLSearchParams(text)].slice(0, mostFields));
@@ -102,7 +102,7 @@ export function incomingBody(request: Request, incoming: IncomingMessage | undef
     throw badRequest(`expected Transfer-Encoding chunked or none, found ${JSON.stringify(coding.slice(0, 40))}`);
   const sent = incoming && { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
   return {
-    chunks: sent ?? request.body ?? (async function* () {})(), // reading `body` starts a stream
+    chunks: sent ?? request.body ?? (async function* () {})(), // `body` comes second: it starts a stream
     contentLength: headers.get('Content-Length'),
     contentEncoding: headers.get('Content-Encoding'),
   };

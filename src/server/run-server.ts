@@ -20,7 +20,7 @@ import { answerMetricsRequests, metricsOfWorkers } from './worker-metrics.ts';
 import { sendHeartbeats, watchWorkers } from './worker-watch.ts';
 import { startWorkers, workerNumber } from './workers.ts';
 
-const drainSeconds = 30; // s that running calls get to finish; a slow phone sends some 100 KB in it
+const drainSeconds = 30; // s that running calls get to finish; a slow phone sends 600 kB in this time
 
 export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchive' | 'now'> {
   config: Config;
@@ -80,8 +80,8 @@ async function runWorker(options: RunServerOptions): Promise<void> {
     await stopping;
     await serving.close();
   } finally {
-    await files.close(); // sends the last log lines to the primary, so it must still be connected
-    if (worker.isConnected()) worker.disconnect(); // a connected process does not end
+    await files.close(); // before the disconnect: the last log lines go to the primary
+    if (worker.isConnected()) worker.disconnect(); // a connected worker does not end
   }
 }
 
@@ -146,7 +146,7 @@ function consoleLines({ stdout, stderr, now }: RunServerOptions, log: Log) {
     lost.lines += 1;
   };
   return {
-    // A lost line may have been written in part, so the next one begins on a new line.
+    // A lost line may have been written in part, so the next text begins on a new line.
     write: (text: string): void => {
       stdout(lost === null ? `${text}\n` : `\n${text}\n`, (error) => (error == null ? report() : fail(error)));
     },

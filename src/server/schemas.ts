@@ -12,7 +12,7 @@ export interface BodySchema {
   properties: Readonly<Record<string, object>>;
 }
 
-/** Further properties are allowed. */
+/** The schema of an object. The object may have further properties. */
 export const objectOf = (
   required: BodySchema['properties'],
   optional: BodySchema['properties'] = {},
@@ -40,7 +40,7 @@ const ajv = new Ajv({
   allowUnionTypes: true,
   ownProperties: true,
   meta: false,
-  validateSchema: false, // the check of the schemas themselves would take most of the start of a process
+  validateSchema: false, // a check of the schemas would take most of the time that a process needs to start
   verbose: true, // errors contain the value that was found
 });
 
@@ -48,7 +48,7 @@ const ajv = new Ajv({
 export function bodyCheck(schema: BodySchema) {
   let validate: ValidateFunction | null = null;
   const isValid = (body: JsonObject): boolean => {
-    validate ??= ajv.compile(schema); // not earlier, so that the process starts sooner
+    validate ??= ajv.compile(schema); // on first use, so that the process starts sooner
     return validate(body);
   };
   const check = (body: JsonObject): void => {

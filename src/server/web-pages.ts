@@ -27,10 +27,10 @@ import { readBody } from './read-body.ts';
 import { readMultipart } from './read-multipart.ts';
 import { incomingBody } from './read-request.ts';
 
-const mostForm = 16 * 1024; // bytes
+const mostForm = 16 * 1024; // bytes of a form without a file
 const mostUpload = 64 * 1024 * 1024; // bytes of a file: as many as a body of a phone may have
 
-/** A page loads nothing from other hosts, runs no script, and cannot be framed. */
+/** A page loads nothing from other hosts, runs no script, and cannot be shown in a frame. */
 const protect = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -41,10 +41,10 @@ const protect = secureHeaders({
     baseUri: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // A proxy may log `Referer`, so it names only the host. With `no-referrer`, forms had no
-  // `Origin`.
+  // A proxy may log `Referer`, so the header names only the host. With `no-referrer`, browsers would
+  // send forms without `Origin`.
   referrerPolicy: 'strict-origin',
-  // Not set, because other services of the host may not support TLS.
+  // The header is not set, because other services of the host may not support TLS.
   strictTransportSecurity: false,
 });
 
@@ -54,7 +54,7 @@ export const protectPages: MiddlewareHandler<ServerEnv> = async (c, next) => {
   if (isText || c.get('call').handler.startsWith('web.')) await protect(c, async () => {});
 };
 
-/** Must be called before middleware for phones is added, which must not run for pages. */
+/** Adds the pages. Middleware for phones must be added later, so that it does not run for pages. */
 export function mountPages(app: Hono<ServerEnv>, server: Server): void {
   const { config, now, limiter } = server;
   const fixed = {
@@ -89,7 +89,7 @@ export function mountPages(app: Hono<ServerEnv>, server: Server): void {
         address,
         isSecure,
         cookies: new Map(Object.entries(getCookie(c))),
-        // A getter, because the log of an unauthenticated caller may be silent at first.
+        // This is a getter, because the log may be silent until the caller is authenticated.
         get log() {
           return call.log;
         },
@@ -125,7 +125,7 @@ function languageHeader(c: Context<ServerEnv>, isSecure: boolean): Record<string
   return { 'Set-Cookie': `${languageCookie}=${chosen}; ${rules}` };
 }
 
-/** First the chosen language, then the languages of the browser. */
+/** Returns the chosen language first, then the languages of the browser. */
 function languagesOf(c: Context<ServerEnv>): string[] {
   const chosen = [c.req.query('lang'), getCookie(c, languageCookie)].flatMap((one) => ownValue(languages, one) ?? []);
   const accepted = acceptedLanguages(c.req.header('Accept-Language'));

@@ -7,7 +7,7 @@ const patience = { figures: 5_000, text: 10_000 };
 
 type Figures = MetricObject[];
 
-/** `ask` requests the figures of one worker, or from the primary the text of all workers. */
+/** `ask`: the primary requests `figures` of a worker; a worker requests `text` from the primary. */
 interface MetricsMessage {
   mobility: 'metrics';
   ask?: 'figures' | 'text';

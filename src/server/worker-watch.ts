@@ -15,7 +15,7 @@ const ticks = 100; // per second in /proc, the same on every Linux
 
 /** Times are ms of a monotonic clock. `cpuOf`: s of CPU that a worker has used; NaN: unknown. */
 export function createWorkerWatch<W>(cpuOf: (worker: W) => number) {
-  // The last heartbeat of each worker, the oldest first, and the CPU that it had used by then.
+  // The last heartbeat of each worker, the oldest first, and the CPU that the worker had used then.
   const latest = new Map<W, { at: number; cpu: number }>();
   let checked = Number.POSITIVE_INFINITY;
   const forget = (worker: W): void => void latest.delete(worker);
@@ -23,7 +23,7 @@ export function createWorkerWatch<W>(cpuOf: (worker: W) => number) {
     forget(worker);
     latest.set(worker, { at: now, cpu: cpuOf(worker) });
   };
-  /** The stuck worker that has been silent for longest. */
+  /** Returns the stuck worker that has been silent for longest. */
   const check = (now: number): W | undefined => {
     if (now - checked > latestCheck) for (const worker of [...latest.keys()]) record(worker, now);
     checked = now;

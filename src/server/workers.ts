@@ -15,7 +15,7 @@ interface WorkersOptions {
   onDeath: (text: string) => void; // called before a worker is replaced
 }
 
-/** Resolves when all workers listen. Throws `MOBILITY_CONFIG` if one ends before. */
+/** Resolves when all workers listen. Throws `MOBILITY_CONFIG` if a worker ends before. */
 export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions) {
   const living = new Map<number, Worker>();
   const restarts = new Set<NodeJS.Timeout>();
@@ -73,7 +73,7 @@ function listening(worker: Worker): Promise<number> {
   });
 }
 
-/** Ignores errors of messages to a worker that has just ended. */
+/** Calls `ended` once. Ignores errors of messages to a worker that has just ended. */
 function onEnd(worker: Worker, ended: (reason: string | number) => void): void {
   let isRunning = true;
   const end = (reason: string | number): void => {

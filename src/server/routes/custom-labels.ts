@@ -67,7 +67,7 @@ function changeRoute(
   };
 }
 
-/** Ignores other values in the profile. */
+/** Reads the labels of a kind from the profile. Ignores values of another form. */
 function rowsOf(profile: JsonObject, kind: string): Rows {
   const stored = profile[kind];
   const rows: Rows = new Map();

@@ -1,6 +1,6 @@
 // Examples of each call for `/openapi.json`. docs/api.md shows the same bodies.
 
-/** Without `body` and `query`, the token suffices. `path` replaces the `:name` in a path. */
+/** Without `body` and `query`, a call needs only the token. `path` replaces the `:name` in a path. */
 export interface CallExample {
   body?: object;
   query?: Readonly<Record<string, string>>;

@@ -21,7 +21,7 @@ export const openRoutes: readonly OpenRoute[] = [
     parameters: {
       file: `the name by which people join a study, then \`${ending}\`; or the study's own name, then \`${labels}\``,
     },
-    /** The public file that `mobility study config` writes contains no secret. */
+    /** The configuration is public: `mobility study config` writes no secrets into it. */
     answer: async ({ studies }, { file = '' }) => {
       const own = file.endsWith(labels) ? file.slice(0, -labels.length) : '';
       const lists = isStudyName(own) ? (await studies.byName(own))?.config?.label_lists : undefined;
@@ -51,10 +51,10 @@ export const openRoutes: readonly OpenRoute[] = [
 ];
 
 const freshFor = 1_000; // ms for which calls share the result of one check
-const patience = 10_000; // ms for a check of the store
+const patience = 10_000; // ms that a check of the store may take
 const mebibyte = 1024 * 1024;
 
-/** The returned function rejects if the disk has less space, or the store cannot write and read. */
+/** The returned function rejects if the disk has too little space, or the store does not work. */
 export function readinessCheck(store: Pick<Store, 'ping' | 'disk'>, leastDiskMiB: number): () => Promise<void> {
   return shared(freshFor, () => Promise.race([check(store, leastDiskMiB), refuseLate()]));
 }

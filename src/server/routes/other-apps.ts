@@ -1,5 +1,4 @@
-// Routes for other apps. The answer to a failed call makes the app keep its data and send them
-// again.
+// Routes for other apps. After the answer to a failed call, an app keeps its data and sends them again.
 import { omitFields } from '../../intake/apps/message-fields.ts';
 import { type Mapped, newMapped, rejectTogether, unusable } from '../../intake/apps/other-entry.ts';
 import { fromOverland } from '../../intake/apps/overland.ts';
@@ -19,7 +18,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   },
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
-    // Home Assistant, set up as guides of GeoPulse show, sends only the coordinates in `location`.
+    // Home Assistant sends only the coordinates in `location`, if set up as guides of GeoPulse show.
     const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
     const location = isPlace ? { ...others, coords: sent } : sent;
     const rest = omitFields(others, new Set(['device_id', 'user', 'id', 'deviceid']));
@@ -38,7 +37,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   },
 };
 
-/** A position, or the state of a phone that has no position, in the protocol of OsmAnd. */
+/** True for a position, or the state of a phone without a position, in the protocol of OsmAnd. */
 const isOsmAnd = (parameters: Readonly<Record<string, string>>): boolean =>
   isPosition(parameters) || (['timestamp', 'batt', 'alarm'] as const).some((name) => parameters[name] !== undefined);
 
@@ -77,7 +76,7 @@ export const otherAppRoutes: readonly Route[] = appIds.map((id) => {
       if (unread === null || isOsmAnd(query)) await putMapped(call, formats[id](call));
       // The app would repeat a refused body, so an unusable body is stored as rejected.
       else if (!(await putFile(call, unread))) {
-        // Stores only its length, since it may contain the token or names of networks.
+        // Stores only the length, since the body may contain the token or names of networks.
         const text = `${unread.length} characters`;
         await putMapped(call, notMapped(text, 'a JSON object or a file such as GPX as body'));
       }

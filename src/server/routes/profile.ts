@@ -20,7 +20,7 @@ const serverFields: ReadonlySet<string> = new Set(
 );
 
 const maxProfileLength = 1024 * 1024; // characters; a profile is read and written as a whole
-const defaultMpg = 32; // miles per gallon of a car not described, as in the e-mission server
+const defaultMpg = 32; // miles per gallon of a car that nobody described; as in the e-mission server
 
 export const profileRoutes: readonly Route[] = [
   {
@@ -71,7 +71,7 @@ async function get({ caller, store }: RouteCall): Promise<object> {
 }
 
 async function update({ caller, body, store, now }: RouteCall): Promise<JsonObject> {
-  const { mpg_array } = body; // in place of `update_doc`, from apps before 2017
+  const { mpg_array } = body; // apps before 2017 send this field instead of `update_doc`
   const given = (body.update_doc ?? (mpg_array && { mpg_array })) as JsonObject | undefined;
   if (given === undefined) throw badRequest('expected a field "update_doc", found none');
   const names = Object.keys(given).filter((name) => !serverFields.has(name));

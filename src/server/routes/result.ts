@@ -68,13 +68,13 @@ export const resultRoutes: readonly Route[] = [
   },
 ];
 
-// The days between two dates such as `{year, month, day}`. Without a day, a date means the whole
-// month; without a month, the whole year. A year outside 1 to 9999 becomes the nearest of them.
+// Returns the days between two dates such as `{year, month, day}`. A date without a day means the
+// whole month, a date without a month the whole year. Other years become 1 or 9999.
 function daysOf({ start_time: start, end_time: end }: JsonObject): { from: string; to: string } {
   return { from: dayOf(start, 'start_time', 1, [1]), to: dayOf(end, 'end_time', 12, [31, 30, 29, 28]) };
 }
 
-/** Without a month: `month`. Without a day: the first of `days` that exists in the month. */
+/** A missing month becomes `month`. A missing day becomes the first of `days` that the month has. */
 function dayOf(date: JsonValue | undefined, name: string, month: number, days: readonly number[]): string {
   const parts = isJsonObject(date) ? date : {};
   const year = typeof parts.year === 'number' ? Math.max(1, Math.min(parts.year, 9999)) : parts.year;
@@ -89,7 +89,7 @@ function dayOf(date: JsonValue | undefined, name: string, month: number, days: r
   );
 }
 
-/** Never returns metrics of all users: if there are few users, they would reveal each person. */
+/** Never returns metrics of all users: if there are few, such metrics would reveal each person. */
 async function byDay(call: RouteCall): Promise<object> {
   const { caller, body, store } = call;
   const { start_time: from, end_time: to } = body as { start_time: string; end_time: string };
@@ -102,9 +102,9 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-const mostDays = 62; // with observed time, which is computed from the entries of the days
+const mostDays = 62; // days with observed time in an answer; it is computed from all entries of a day
 
-/** Observed time in s of the caller's first days in a range, also days without trips. */
+/** Returns the observed time, in s, of the first `mostDays` days of a range, also without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {
   const found: object[] = [];
   for await (const { day: date, observed } of everyDay(store, caller, { from, to }, now())) {
@@ -114,7 +114,7 @@ async function observedByDay({ caller, store, now }: RouteCall, from: string, to
   return found;
 }
 
-/** One list if one metric was requested. Metrics of all users are always empty. */
+/** Answers with a single list if one metric was requested. Metrics of all users are always empty. */
 function answer(body: JsonObject, periods: readonly Period[]): object {
   const { names, single } = metricsAsked(body);
   const lists = names.map((name): MetricSummary[] => (isMetric(name) ? summarize(name, periods) : []));
@@ -124,7 +124,7 @@ function answer(body: JsonObject, periods: readonly Period[]): object {
   };
 }
 
-/** `metric`, else `metric_list`, else the default. Empty values count as missing. */
+/** Returns `metric`, else `metric_list`, else the default. Empty values count as missing. */
 function metricsAsked(body: JsonObject): { names: string[]; single: boolean } {
   const oldStyle = (body.is_return_aggregate ?? null) === null;
   if (typeof body.metric === 'string' && body.metric !== '') return { names: [body.metric], single: true };

@@ -12,7 +12,7 @@ import type { AnswerSchema, BodySchema } from '../schemas.ts';
 /** What a route gets. A route must access only the data of `caller`. */
 export interface RouteCall {
   caller: UserRecord;
-  body: JsonObject; // empty if none was sent
+  body: JsonObject; // empty if no body was sent
   unread: string | null; // the text of a body that is not a JSON object; for a route with a dialect
   list: readonly CheckedEntry[]; // the checked elements of the route's `list`
   params: Readonly<Record<string, string>>; // the named parts of the path
@@ -55,7 +55,7 @@ export interface Route {
   body?: BodySchema;
   /** The member of the body that is a long list of entries. `answer` gets them in `call.list`. */
   list?: string;
-  /** The body may have as many bytes as `MOBILITY_BODY_LIMIT` allows. Else a MiB. */
+  /** True: the body may have as many bytes as `MOBILITY_BODY_LIMIT` allows. False: 1 MiB. */
   large?: boolean;
   answers: AnswerSchema; // of a successful call; tests compare every answer with it
   dialect?: Dialect; // for apps other than e-mission's
@@ -66,7 +66,7 @@ export interface Route {
   answerWithoutToken?(body: JsonObject): object;
 }
 
-/** In log and metrics: `userCache.put` for `/usercache/put`, as in the e-mission server. */
+/** The name in log and metrics: `userCache.put` for `/usercache/put`, as in the e-mission server. */
 export const handlerOf = (path: string): string => path.slice(1).replace('/', '.').replace('usercache', 'userCache');
 
 /** A GET without a body or a token. */

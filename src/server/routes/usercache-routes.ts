@@ -41,7 +41,7 @@ export const usercacheRoutes: readonly Route[] = [
   },
 ];
 
-/** The configuration of the caller's study, if their phone has an older version. */
+/** Returns the configuration of the caller's study if their phone has an older version. */
 async function newerConfig({ caller, body, store }: RouteCall): Promise<{ deployment_config?: JsonObject }> {
   const { deployment_config_version: version, app_version: app } = body;
   if (caller.study === undefined || version === undefined) return {};
