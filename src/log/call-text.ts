@@ -58,7 +58,7 @@ function putText(call: LoggedCall, time: string): string {
 }
 
 function failureText({ start_ts, end_ts, status }: LoggedCall): string {
-  if (start_ts === null) return 'it began before the lines that were read';
+  if (start_ts === null) return 'the call began before the lines that were read';
   return end_ts === null && status === null ? 'the put failed here, or it still runs' : 'the put failed here';
 }
 

@@ -50,7 +50,7 @@ export async function readRequest(
   // Reading ASCII as Latin-1 is faster.
   const ascii = isAscii(bytes);
   const text = ascii ? bytes.toString('latin1') : bytes.toString('utf8').replace(/^\ufeff/, '');
-  const note = ascii || isUtf8(bytes) ? null : 'body is not UTF-8: bad bytes read as U+FFFD';
+  const note = ascii || isUtf8(bytes) ? null : 'the body is not UTF-8: invalid bytes were read as U+FFFD';
   // Frees the memory of a large body before the next full garbage collection.
   if (size > largeBody) structuredClone(bytes.buffer, { transfer: [bytes.buffer as ArrayBuffer] });
   const isForm = rules.takesAnything && (formType.test(type ?? '') || looksLikeForm.test(text));

@@ -230,7 +230,7 @@ async function formBody(
   }
   const [found = ''] = (headers.get('Content-Type') ?? '').split(';');
   if (found.trim().toLowerCase() !== type)
-    throw new Problem(415, `expected a form as ${type}`, { code: 'MOBILITY_UNSUPPORTED' });
+    throw new Problem(415, `expected a form as ${type}, found another type`, { code: 'MOBILITY_UNSUPPORTED' });
   // A form with a file is read after its sender is known.
   const isKnown = (): boolean => limit > mostForm;
   const rules = { limit, share: c.get('call').share, tokenField: null, isKnown, admit: async () => {} };
