@@ -27,7 +27,7 @@ const isSame = (a: Vertex | undefined, b: Vertex): boolean =>
 
 /**
  * Keeps the ends of each section, and evenly spaced vertices between them. All sections keep about
- * the same share of these vertices. Returns at most `most` vertices, but always all ends.
+ * the same share of their inner vertices. Returns at most `most` vertices, but always all ends.
  */
 export function thinned(sections: readonly Section[], most = mostLocations): Vertex[] {
   const total = sections.reduce((sum, { times }) => sum + times.length, 0);

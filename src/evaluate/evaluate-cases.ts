@@ -26,7 +26,7 @@ export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): Fou
   }));
 }
 
-/** Scores the cases of the folder. `only`: scores cases whose name contains one of these texts. */
+/** Scores the cases of the folder; with `only`, the cases whose name contains one of its texts. */
 export function* evaluate(
   folder: string,
   { models = {}, only = [] }: { models?: Partial<Models>; only?: readonly string[] } = {},

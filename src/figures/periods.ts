@@ -41,7 +41,7 @@ const units = { D: 'day', W: 'week', '2W': 'week', M: 'month', A: 'year', Y: 'ye
 const maxListedBins = 20_000;
 
 /**
- * The label of a period is the midnight (UTC) at which its last day begins. Weeks end on Sunday.
+ * The label of a period is the midnight (UTC) that begins its last day. Weeks end on Sunday.
  * The first period of two weeks ends with the week of the first section. Periods may be empty.
  */
 export function utcPeriods(sections: readonly SectionFigures[], frequency: UtcFrequency): Period[] {
