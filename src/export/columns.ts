@@ -90,7 +90,7 @@ const figures: Column[] = [
 const flagList = Object.keys(flagMeanings).join(', ');
 const flags = column('flags', 'text', `flags, separated by blanks: ${flagList}; empty if there are none`);
 
-const labelNote = 'a label replaces the mode of the only ride';
+const labelNote = 'a label replaces the mode of the only ride of a trip';
 const modes: Column[] = [
   mode('mode', `mode in plain words: walking, car, bus, …; ${labelNote}`),
   column('mode_confirmed', 'text', 'mode that the participant confirmed; empty if there is none'),
@@ -117,7 +117,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     ),
     ...figures,
     mode('mode', `mode with the greatest distance in the trip, in plain words; ${labelNote}`),
-    mode('analysed_mode', 'the same without labels'),
+    mode('analysed_mode', 'mode with the greatest distance in the trip, without labels'),
     mode('main_mode', 'main mode by rank: rail, bus, ferry, plane, car, other motors, bicycle, scooter, foot'),
     metres('access_m', 'metres in any mode before the first public transport; empty without it'),
     metres('egress_m', 'metres in any mode after the last public transport; empty without it'),
@@ -166,7 +166,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('starting_section_id', 'text', 'section after the stop'),
     mode('mode_before', 'mode of the section before'),
     mode('mode_after', 'mode of the section after'),
-    column('transfer', 'boolean', 'true before or after public transport'),
+    column('transfer', 'boolean', 'true if the section before or after is public transport'),
     column('geometry', 'geometry', 'position of the stop'),
   ],
   places: [
@@ -184,8 +184,8 @@ export const tables: Record<Kind, readonly Column[]> = {
   locations: [
     ...user,
     column('location_id', 'text', 'id of the location, which later data rarely change'),
-    column('location_name', 'text', 'name given by a person; empty without one'),
-    column('stays', 'integer', 'stays there in the exported days'),
+    column('location_name', 'text', 'name that a person gave; empty if there is none'),
+    column('stays', 'integer', 'number of stays there in the exported days'),
     column('home', 'number', 'probability that the next night is spent there, 0 to 1, for the guessed home'),
     column('geometry', 'geometry', 'middle of the stays'),
   ],
@@ -216,23 +216,23 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('speed_ms', 'number', 'speed as the phone reports it', 'm/s'),
     column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
     column('source', 'text', 'android, ios, or the program that sent it'),
-    column('used', 'boolean', 'true if the analysis can use it, though it may prefer another phone'),
-    choice('reason', `why not: ${reasonList}`, Object.keys(fixReasons)),
+    column('used', 'boolean', 'true if the analysis can use it; it may still prefer another phone'),
+    choice('reason', `why the analysis cannot use it: ${reasonList}`, Object.keys(fixReasons)),
     column('geometry', 'geometry', 'position'),
   ],
   people: [
     ...user,
     column('joined_at', 'instant', 'when the person joined the study by its link, UTC; else empty'),
     column('left_at', 'instant', 'when the last token of the person was revoked, UTC'),
-    column('app', 'text', 'program of the first location, such as e-mission; without one: the kinds of the tokens'),
+    column('app', 'text', 'program of the first location, such as e-mission; without locations: kinds of the tokens'),
     column('app_version', 'text', 'version of the app of e-mission'),
     column('platform', 'text', 'android or ios'),
     column('first_day', 'day', 'first local day with data'),
     column('last_day', 'day', 'last local day with data'),
     column('observed_days', 'integer', 'days with observed time (person-days)'),
     column('complete_days', 'integer', 'days with at least 20 hours of observed time'),
-    seconds('observed_s', 'seconds observed'),
-    column('trips', 'integer', 'trips'),
+    seconds('observed_s', 'seconds of observed time'),
+    column('trips', 'integer', 'number of trips'),
     column('labelled_share', 'number', 'share of the trips with a label or a survey, 0 to 1'),
   ],
   answers: [
@@ -260,7 +260,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     weekday,
     choice('membership', 'whether the person was a member of the study on this day', memberships),
     column('time_zone', 'text', 'IANA zone at the start of the day'),
-    column('trips', 'integer', 'trips that begin on the day'),
+    column('trips', 'integer', 'number of trips that begin on the day'),
     ...figures,
     metres('walking_m', 'metres on foot'),
     metres('bicycling_m', 'metres by bicycle or scooter'),
