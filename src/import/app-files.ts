@@ -7,7 +7,7 @@ import { type FileFormat, type Found, readsHead, type SourceReadOptions } from '
 import { jsonRecords } from './read/json-records.ts';
 import type { SourceFile } from './source.ts';
 
-/** `2024-03-12T07:57:27Z<tab>*    <tab>{…}`. Other lines of a `.rec` file have no JSON. */
+/** A line of a `.rec` file: `2024-03-12T07:57:27Z<tab>*    <tab>{…}`. Some lines have no JSON. */
 const recLine = /^(\d{4}-\d\d-\d\dT[\d:.]+Z)\s+\S+(?:\s+(\{.*))?/;
 
 export const ownTracks: FileFormat = {
@@ -34,12 +34,12 @@ function messageIn(line: string): string | null {
 function* mappedFound({ entries, unusable, skipped }: Mapped): Generator<Found> {
   for (const entry of entries) yield { owner: null, entry };
   for (const one of unusable) yield { owner: null, unusable: one };
-  for (let i = 0; i < skipped; i++) yield { skipped: 'a message without travel' };
+  for (let i = 0; i < skipped; i++) yield { skipped: 'a message that is not about travel' };
 }
 
 export const overland: FileFormat = {
   name: 'overland',
-  // GeoJSON of other programs lacks these property names; the format `geojson` reads it.
+  // Only Overland writes GeoJSON with these names. The format `geojson` reads all other GeoJSON.
   recognises: (file, reading) =>
     /"(locations|horizontal_accuracy|motion|locations_in_payload)"\s*:/.test(file.head.toString('utf8')) &&
     /"Feature"/.test(file.head.toString('utf8')) &&
@@ -47,7 +47,7 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** Limits for a call of `fromOverland`. The app sends up to 1000 features at a time. */
+/** Features and characters, at most, for a call of `fromOverland`. The app sends 1000 features. */
 const batchSize = 1000;
 const batchLength = 1024 * 1024;
 

@@ -24,7 +24,7 @@ import { isZip, type ZipPlace, zipEntries } from './zip.ts';
 /** If two formats match, the first counts. */
 const folderFormats: readonly FolderFormat[] = [exportFolder, emissionDump];
 
-/** Recordings of other programs do not state their end, see `withEnd`. */
+/** Formats of other programs that do not state the end of a recording: see `withEnd`. */
 const recordings: readonly FileFormat[] = [
   gpx,
   tcx,
@@ -166,7 +166,7 @@ async function searchTar(archive: SourceFile, search: Search): Promise<void> {
   }
 }
 
-/** Reading the part fails and reports the archive. The other sources are still read. */
+/** Adds a part that fails with `error` when it is read, so that other sources are still read. */
 function reportBroken(path: string, error: unknown, { found }: Search): void {
   if (!(error instanceof SourceBroken)) throw error;
   found.parts.push(brokenPart(path, error));
@@ -190,7 +190,7 @@ async function addFile(file: SourceFile, reopen: () => Promise<SourceFile>, sear
       format: one.name,
       size,
       names: typeof names === 'function' ? names(file) : names,
-      // Opened again, because the beginnings of thousands of open files would fill the memory.
+      // The file is opened again here: the beginnings of thousands of files would fill the memory.
       read: async function* read(options) {
         const items = one.read(await reopen(), { ...options, ...reading });
         yield* recordings.includes(one) ? withSpeedCheck(withEnd(items)) : items;
@@ -213,7 +213,8 @@ async function foundAt(path: string, { skipped }: FoundParts, reading: FileReadi
   if (isFile && !isTar(source.head) && !isZip(source.head)) return descriptionOf(source, reading);
   if (!isFile && source.names.length === 0) return 'an empty folder';
   const [first] = skipped.filter((one) => one.path.startsWith(path));
-  return `${isFile ? 'an archive' : 'a folder'} without one${first === undefined ? '' : `, but ${first.found}`}`;
+  const other = first === undefined ? '' : `, but ${first.found}`;
+  return `${isFile ? 'an archive' : 'a folder'} without a file in a known format${other}`;
 }
 
 function descriptionOf({ head, size }: SourceFile, reading: FileReading): string {

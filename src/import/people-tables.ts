@@ -18,8 +18,8 @@ const atOnce = 64; // registrations in parallel, which share commits of the stor
 
 /**
  * Registers the people in a CSV text with the header `user_email,uuid,token`, of which the last two
- * are optional. Invalid CSV, such as a quote in the middle of a field, fails its line and ends the
- * text. Throws `MOBILITY_USAGE` if the header is missing.
+ * are optional. Invalid CSV, such as a quote in the middle of a field, is an error of its line; the
+ * lines after it are not read. Throws `MOBILITY_USAGE` if the header is missing.
  */
 export async function importUsers(store: Store, csv: string, now: number): Promise<UsersReport> {
   const report: UsersReport = { added: 0, present: 0, failed: [] };
@@ -40,7 +40,7 @@ export async function importUsers(store: Store, csv: string, now: number): Promi
   return report;
 }
 
-/** Knows comma, semicolon (Excel in many countries), tab, and a first line `sep=;`. */
+/** Recognises comma, semicolon (Excel in many countries) and tab, and a first line such as `sep=;`. */
 function tableOptions(csv: string) {
   const [, stated] = /^\ufeff?sep=(.)/i.exec(csv) ?? [];
   const delimiter = stated ?? /^[^\n,]*?([;\t])/.exec(csv)?.[1] ?? ',';
@@ -86,7 +86,7 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
     const known = row.token === '' ? null : await store.tokens.byHash(tokenHash(row.token));
     const owner = known && (await store.users.byUuid(known.user_id));
     if (owner && owner.user_email !== email)
-      throw usageError('expected a new token or one of this account, found one of another account');
+      throw usageError('expected a new token or a token of this account, found a token of another account');
     const { user, created } = await store.users.register(email, row.uuid === '' ? { now } : { uuid: row.uuid, now });
     if (row.token !== '' && known === null) {
       const token = { hash: tokenHash(row.token), user_id: user.uuid, created_ts: now, expires_ts: null };
@@ -117,7 +117,7 @@ export const uuidError = (text: string): MobilityError =>
 
 const naming = ['user_id', 'pseudonym', 'user_name', 'user_email'];
 
-/** Weights by name. Throws `MOBILITY_USAGE` if a column is missing or a weight is invalid. */
+/** Reads weights by name. Throws `MOBILITY_USAGE` if a column is missing or a weight is invalid. */
 export function readWeights(csv: string): Map<string, number> {
   const rows = parse<Record<string, string>>(csv, { ...tableOptions(csv), columns: true });
   const names = Object.keys(rows[0] ?? {});

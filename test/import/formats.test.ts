@@ -144,7 +144,7 @@ it.each([
 
 it.each<[string | Buffer, string]>([
   ['', 'an empty file'],
-  ['PK\u0005\u0006'.padEnd(22, '\0'), 'an archive without one'],
+  ['PK\u0005\u0006'.padEnd(22, '\0'), 'an archive without a file in a known format'],
   ['some text about 52.5, 13.4', 'something else'],
   [
     '{"type":"FeatureCollection","features":[{"type":"Feature"}]}',

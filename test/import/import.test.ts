@@ -254,7 +254,7 @@ it('a damaged line of an own export is one problem, and the other lines are impo
   await writeFile(join(folder, 'errors.jsonl'), 'null');
   const { code, json, stderr } = await run(['import', folder, '--json']);
   expect([code, json()]).toMatchObject([3, { read: 4, stored: 1, set_aside: 3 }]);
-  expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line as export writes it in/s);
+  expect(stderr).toMatch(/entries.jsonl: expected JSON at line 2, .*expected a line that export wrote in/s);
 });
 
 it('rows of an own export are accepted only with all their fields, and its user must have a UUID and a name', async () => {

@@ -7,7 +7,7 @@ import { SourceBroken } from '../source-error.ts';
 import { collectionNames, type EmissionDocument, isCollectionName, readDatabase } from './database.ts';
 
 const usualName = 'Stage_database'; // the name of e-mission's database, used if the address names no database
-const connectMs = 10_000; // until an unreachable server is reported
+const connectMs = 10_000; // ms until an unreachable server is an error
 
 export const isDatabaseAddress = (source: string): boolean => /^mongodb(\+srv)?:\/\//i.test(source);
 
@@ -27,7 +27,7 @@ export async function openLive(address: string): Promise<Part> {
     if (!found.some(isCollectionName)) {
       throw usageError(
         `expected an e-mission database at ${name} with collections such as Stage_timeseries, found ` +
-          `${found.length === 0 ? 'an empty one' : found.slice(0, 5).join(', ')}; name the database in the address, as in …/${usualName}`,
+          `${found.length === 0 ? 'an empty database' : found.slice(0, 5).join(', ')}; name the database in the address, as in …/${usualName}`,
       );
     }
     const counts = await Promise.all(collectionNames.map((one) => database.collection(one).estimatedDocumentCount()));
@@ -50,7 +50,7 @@ async function* readLive(address: string, onDocument: () => void): AsyncGenerato
   const client = clientOf(address);
   try {
     yield* readDatabase(async function* documentsOf(collection): AsyncGenerator<EmissionDocument> {
-      // The order in which MongoDB stored the documents, as in a dump.
+      // Reads the documents in the order in which MongoDB stored them, as a dump does.
       const order = { sort: { $natural: 1 }, batchSize: 1000 } as const;
       for await (const document of databaseOf(client, address).collection(collection).find({}, order)) {
         onDocument();

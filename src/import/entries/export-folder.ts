@@ -1,4 +1,5 @@
-// Reads the folder of a user from `mobility export --out`, with first receipts and errors.
+// Reads the folder of a user that `mobility export --out` wrote, with rejected entries and the times
+// when a service first received each entry.
 import { join } from 'node:path';
 import { isUuid } from '../../model/ids.ts';
 import { isJsonObject, type JsonValue, parseJsonObject } from '../../model/json.ts';
@@ -43,7 +44,7 @@ async function* readExport(folder: SourceFolder, { onBytes }: SourceReadOptions)
     for await (const record of jsonLines(await openSourceFile(path), onBytes)) {
       if ('unread' in record) yield { unread: `${path}: ${record.unread}` };
       else {
-        const unread = `expected a line as export writes it in ${path}, ${record.where}, found another value`;
+        const unread = `expected a line that export wrote in ${path}, ${record.where}, found another value`;
         yield valueIn[name]!(record.value, owner) ?? { unread };
       }
     }
