@@ -5,7 +5,7 @@ import type { Place, Position, Section, Trip } from '../model/trip.ts';
 
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
-/** Only these cells decide what is hidden. Otherwise exact places could be computed. */
+/** Only these cells decide what is hidden. If exact places did, readers could compute them. */
 export interface StayCells {
   size: number; // m
   /**
@@ -94,7 +94,7 @@ function pastFirstTurn(path: readonly LatLon[], isOutside: readonly boolean[], t
   });
 }
 
-/** True as soon as no straight line from `origin` is within `tolerance` m of all vertices. */
+/** True as soon as no straight line from `origin` is within `tolerance` m of all vertices so far. */
 function turnDetector(origin: LatLon, tolerance: number): (at: LatLon) => boolean {
   const shrink = Math.cos((origin.latitude * Math.PI) / 180);
   let [first, left, right]: [number | null, number, number] = [null, -Math.PI, Math.PI];

@@ -62,8 +62,9 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 
 /**
  * The manifest as text. It omits JSON lines files without rows, because an empty file is not a
- * valid table. `versions`: of the analyses that made the trips. It has keys only for all days,
- * since an id may refer to a row of another day, and only with column names of this program.
+ * valid table. `versions`: the versions of the analysis that made the trips. The manifest has keys
+ * only for all days, since an id may refer to a row of another day, and only if the columns have
+ * the names of this program.
  */
 export function dataPackage(
   written: readonly WrittenTable[],
@@ -87,7 +88,7 @@ export function dataPackage(
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** The members of each line. The column `properties` is described by `columns`. */
+/** The members of a GeoJSON feature. `columns` describes what is in `properties`. */
 const featureFields = [
   { name: 'type', type: 'string', description: '`Feature`' },
   { name: 'geometry', type: 'geojson', description: 'GeoJSON geometry, or null' },

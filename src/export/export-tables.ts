@@ -19,7 +19,7 @@ export interface TableChoice {
   names?: NameSet | undefined;
   pseudonymKey?: string | undefined; // key of the pseudonyms; without it, names are exported unchanged
   coarse?: number | undefined; // m; see `coarse.ts`
-  /** Hides ids of rows. Default: `pseudonymKey`; in a coarse export, a new key for each person. */
+  /** Key that hides ids of rows. Default: `pseudonymKey`; if coarse, a new key for each person. */
   idKey?: string | undefined;
   now: number; // seconds since the epoch
 }
@@ -45,7 +45,7 @@ const tableOf = (kind: Kind, names: NameSet | undefined): ReturnType<typeof rena
     ? { file: kind, columns: [...tables[kind]], where: () => true, row: (row) => row }
     : renamed(kind, tables[kind], names);
 
-/** Opens all files, then calls `work`. Recurses, since `file` closes when its function returns. */
+/** Opens all files, then calls `work`. The calls of `file` are nested: each closes its file at its end. */
 export async function withFiles(
   file: ExportFile,
   names: readonly string[],
@@ -151,7 +151,7 @@ export async function* inShownOrder({ users }: Store, people: AsyncIterable<User
 
 /**
  * undefined: ids stay unchanged. Coarse times need a key: an id is a hash of the exact time, so an
- * attacker could try all times near the coarse one.
+ * attacker could try all times near the coarse time.
  */
 const keyOfIds = ({ pseudonymKey, coarse }: TableChoice): string | undefined =>
   pseudonymKey ?? (coarse === undefined ? undefined : randomUUID());

@@ -17,7 +17,7 @@ export interface Source {
   keys?: readonly string[] | undefined; // keys of the entries to export, for the kind `entries`
   /** m; stays move to the middle of cells of this size; absent: exact places */
   coarse?: number | undefined;
-  homes?: boolean; // true: the guessed home may be exported, as tours that begin there
+  homes?: boolean; // true: the export may show the guessed home, as the start of tours
   now: number; // seconds since the epoch
 }
 
@@ -30,10 +30,10 @@ export type KeptTrip = Omit<TripRecord, 'trip'> & {
   startRule: string | null;
 };
 
-export const labelsAtOnce = 50; // trips whose labels and flags are read at one time; labels in the table of labels
+export const labelsAtOnce = 50; // trips (or labels, for the table of labels) that are read at one time
 export const besideStay = 300; // s before and after a stay, whose locations count for the flags of the stay
 
-/** `labels`: of the trips on the requested days. */
+/** `labels`: the labels of the trips on the requested days. */
 export interface TripBatch {
   records: readonly KeptTrip[];
   labels: Labels;

@@ -1,18 +1,18 @@
 import { formatTime, maxTime, minTime } from '../model/time.ts';
 import type { Row } from './columns.ts';
 
-/** null outside the years 1 to 9999, which no format can write. Phones may send any number. */
+/** null: the time is not in the years 1 to 9999, so no format can write it. Phones send any number. */
 export const instantOf = (ts: number): Date | null =>
   ts >= minTime && ts <= maxTime ? new Date(Math.round(ts * 1000)) : null;
 
-/** `2024-03-08T06:40:12.500Z` */
+/** Returns a text such as `2024-03-08T06:40:12.500Z`. */
 export const instantText = (ts: number): string | null => instantOf(ts)?.toISOString() ?? null;
 
-/** `2024-03-08T07:40:12.500` in `zone`; null outside the calendar. */
+/** Returns a text such as `2024-03-08T07:40:12.500`; null: the time is outside the calendar. */
 export function localText(ts: number | null, zone: string): string | null {
   if (ts === null) return null;
   try {
-    // `2024-03-31T03:00:00.500000+02:00`: without the offset, and with three decimals or none.
+    // Of `2024-03-31T03:00:00.500000+02:00`, keeps no offset, and three decimals or none.
     const [, seconds, decimals = ''] = /^(.{19})(\.\d{3})?/.exec(formatTime(Math.round(ts * 1000) / 1000, zone))!;
     return decimals === '.000' ? seconds! : `${seconds}${decimals}`;
   } catch {
@@ -30,5 +30,5 @@ export function timesRow(started: number | null, finished: number | null, zone: 
   };
 }
 
-/** 1 (Monday) to 7 */
+/** Returns 1 (Monday) to 7 (Sunday). */
 export const isoWeekday = (day: string): number => new Date(day).getUTCDay() || 7;

@@ -27,7 +27,7 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
   }
 }
 
-/** `tripIds`: known ids of trips by `chain_ts`, to which others are added. */
+/** `tripIds`: known ids of trips by `chain_ts`. Adds the ids that it reads. */
 export async function* labelRows({ store, person, days }: Source, tripIds: TripIds): AsyncGenerator<Row> {
   let batch: Entry[] = [];
   for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {

@@ -50,7 +50,7 @@ const sets: Record<NameSet, Partial<Record<Kind, NamedTable>>> = {
   // trackintel 1.4: read_positionfixes_csv, read_staypoints_csv, read_triplegs_csv, read_trips_csv
   trackintel: {
     fixes: usedFixes({ id: fixId, ...point, elevation: 'altitude_m', accuracy: 'accuracy_m' }, 'positionfixes'),
-    // The points of a coarse export, which hides where people stay.
+    // For a coarse export, which has no fixes because they would show where people stay.
     points: {
       file: 'positionfixes',
       columns: {

@@ -26,7 +26,7 @@ export function idsUnderPseudonym(key: string): (row: Row) => Row {
   const replacedOf = (name: string, id: string): string => {
     const known = last.get(name);
     if (known?.id === id) return known.replaced;
-    // 24 digits, like ids. The prefix makes it differ from the pseudonym of a person.
+    // 24 digits, like ids. The prefix `id ` makes the hash differ from the pseudonym of a person.
     const replaced = keyedHash(key, `id ${id}`, 24);
     last.set(name, { id, replaced });
     return replaced;

@@ -12,7 +12,7 @@ export interface ArchiveRequest {
   to: string;
   now: number; // seconds since the epoch
   coarse?: number; // m, size of the cells that hide exact places; absent: exact places
-  pseudonymKey?: string; // the secret of the pseudonyms; absent: names
+  pseudonymKey?: string; // the secret of the pseudonyms; absent: the archive shows names
 }
 
 /** The tables of an archive: without texts that people wrote, and without guessed homes. */

@@ -14,7 +14,7 @@ import { placesIn } from './place-rows.ts';
 export interface LabelledTrip {
   record: KeptTrip;
   stated: ShownTrip;
-  confirmed: Partial<Record<string, string>>; // mode and purpose by the participant
+  confirmed: Partial<Record<string, string>>; // mode and purpose that the participant confirmed
   flagged: readonly Flagged[];
   located: number | null; // time of the first location; null: raw data were removed
 }

@@ -60,7 +60,7 @@ function cutAtAntimeridian(coordinates: readonly JsonPosition[]): JsonPosition[]
     if (before && Math.abs(here[0]! - before[0]!) > 180) {
       const east = before[0]! > 0;
       const span = 360 - Math.abs(here[0]! - before[0]!);
-      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: along the meridian
+      const share = span > 0 ? (180 - Math.abs(before[0]!)) / span : 0; // 0: the line runs along the meridian
       const latitude = before[1]! + share * (here[1]! - before[1]!);
       lines.at(-1)!.push([east ? 180 : -180, latitude]);
       lines.push([[east ? -180 : 180, latitude]]);

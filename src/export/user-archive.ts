@@ -53,7 +53,7 @@ export async function writeArchives(
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
       first ??= error;
       leftOut.push(leftOutOf(user, error));
-      await rmdir(folder).catch(() => {}); // fails if something else is in it
+      await rmdir(folder).catch(() => {}); // the folder stays if something else is in it
     }
   }
   source.signal.throwIfAborted();

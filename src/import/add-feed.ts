@@ -20,13 +20,13 @@ import { zipEntries } from './zip.ts';
 export type FeedFacts = ReturnType<typeof factsOf> & {
   name: string; // name of the zip file
   notes: { [Note in keyof FeedNotes]: number };
-  bytes: number; // the sizes of the zip and of the packed index
-  index_bytes: number;
+  bytes: number; // size of the zip
+  index_bytes: number; // size of the packed index
   added_ts: number;
 };
 
-const maxZipBytes = 64 * 1024 * 1024; // the zip is stored as a whole
-const maxIndexBytes = 1024 * 1024; // of the packed index, for each agency; a usual agency has 50 KiB
+const maxZipBytes = 64 * 1024 * 1024; // the store keeps the whole zip
+const maxIndexBytes = 1024 * 1024; // of the packed index for each agency; a usual agency has 50 KiB
 
 /** Throws `MOBILITY_USAGE` with the reason if the zip is not usable. Stores nothing. */
 export async function readFeed(path: string, now: number): Promise<Omit<FeedRecord, 'facts'> & { facts: FeedFacts }> {
@@ -79,9 +79,9 @@ function factsOf(index: FeedIndex) {
   };
 }
 
-const maxUnpacked = 200 * 1024 * 1024; // bytes of all tables that are read
+const maxUnpacked = 200 * 1024 * 1024; // bytes of all tables together
 const maxRecord = 64 * 1024; // bytes of a row
-const maxRows = 8_000_000; // of a table; the largest national feeds have 10 times as many, and must be split
+const maxRows = 8_000_000; // rows of a table; the largest national feeds have 10 times as many, and must be split
 const needed = ['agency', 'routes', 'stops', 'stop_times', 'trips'];
 const tables = [...needed, 'calendar', 'calendar_dates', 'feed_info', 'frequencies', 'shapes'];
 
@@ -133,7 +133,7 @@ const trimmed = (names: string[]): string[] => names.map((name) => name.trim().r
 async function gtfsFiles(path: string): Promise<Entry[]> {
   try {
     const entries = (await zipEntries(path)).files.filter(({ fileName }) => tableOf(fileName) !== null);
-    // Some feeds are in a folder of the zip. Of equal names, the name nearest to the root counts.
+    // Some feeds are in a folder of the zip. Of equal names, the file nearest to the root counts.
     const depth = (name: string): number => name.split('/').length;
     entries.sort((a, b) => depth(b.fileName) - depth(a.fileName));
     const size = entries.reduce((sum, entry) => sum + entry.uncompressedSize, 0);

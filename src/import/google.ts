@@ -69,7 +69,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   if (type !== null && type !== motionTypes.UNKNOWN && start !== null) yield motionFound(start, type);
 }
 
-/** In `Records.json`, times are texts of milliseconds until 2022. */
+/** Until 2022, times in `Records.json` were texts of milliseconds. */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield locate(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -143,7 +143,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
   }
 }
 
-/** Of equal activities, the first counts. `confidence` may be a fraction or percent. */
+/** Of equally probable activities, the first counts. `confidence` is a fraction or a percentage. */
 function mostProbable(activities: JsonValue | undefined): { type: MotionType; percent: number } | null {
   let best: ReturnType<typeof mostProbable> = null;
   for (const one of listOf(activities).filter(isJsonObject)) {
@@ -186,7 +186,7 @@ const motions: Readonly<Record<string, MotionType>> = {
   WALKING: motionTypes.WALKING,
 };
 
-/** null: unknown. Buses, trains and ferries are vehicles, as in readings of phones. */
+/** null: `word` is not known. Buses, trains and ferries are vehicles, as in readings of phones. */
 function motionOf(word: unknown): MotionType | null {
   if (typeof word !== 'string') return null;
   const name = word.trim().toUpperCase().replaceAll(' ', '_');
@@ -194,14 +194,14 @@ function motionOf(word: unknown): MotionType | null {
   return name.startsWith('IN_') ? motionTypes.IN_VEHICLE : null;
 }
 
-/** From 10^-7 degrees. Numbers above 180 degrees have overflowed 32 bits in some exports. */
+/** Converts 10^-7 degrees. Some exports write negative numbers as unsigned numbers of 32 bits. */
 function degreesFrom(value: JsonValue | undefined): number | undefined {
   const number = numberFrom(value);
   if (number === undefined) return undefined;
   return (number > 1_800_000_000 ? number - 2 ** 32 : number) / 1e7;
 }
 
-/** From `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, `{"latLng": …}` or `{"latE7": …, "lngE7": …}` */
+/** Reads `"12.3°, 45.6°"`, `"geo:12.3,45.6"`, `{"latLng": …}` or `{"latE7": …, "lngE7": …}`. */
 function positionOf(place: JsonValue | undefined): { latitude: number; longitude: number } | null {
   const { latE7, latitudeE7 = latE7, centerLatE7 } = asObject(place);
   const { lngE7, longitudeE7 = lngE7, centerLngE7 } = asObject(place);

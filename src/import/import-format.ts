@@ -15,7 +15,7 @@ export interface SourcePerson {
 /** null: the user for whom the import runs */
 export type Owner = SourcePerson | null;
 
-/** An item that a reader found. The count `read` has entries, errors, skipped and unread items. */
+/** An item that a reader found. The count `read` includes entries, errors, skipped and unread items. */
 export type Found =
   /** An entry to put. `received_ts`: when a service first received it, seconds since the epoch. */
   | { owner: Owner; entry: Pushed; received_ts?: number }
@@ -24,7 +24,7 @@ export type Found =
   | { owner: SourcePerson; person: true } // a person, to be registered even without entries
   | { owner: Owner; profile: JsonObject } // a profile; not stored if the user already has one
   | { owner: Owner; document: Document }
-  /** The kind of a part that the pipeline derives again, or that is not about travel. */
+  /** The kind of a skipped item: the pipeline derives it again, or it is not about travel. */
   | { skipped: string }
   | { unread: string } // the reason why a part cannot be read, or an entry has no owner
   | { warning: string; kind: SourceProblem }; // a doubt about the whole source, for the user of the command

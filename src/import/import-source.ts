@@ -53,7 +53,7 @@ export interface ImportOptions {
   whom: ImportedFor | null;
   /** Replaces `putChecked`, for example to apply rate limits. Requires `whom`. */
   put?: (checked: readonly CheckedEntry[], receipts: ReadonlyMap<Entry, number>) => Promise<PutCounts>;
-  entriesOnly?: true; // no errors, documents and profiles
+  entriesOnly?: true; // leaves out errors, documents and profiles
   dryRun?: boolean;
   signal?: AbortSignal;
   /** `share`: the part of the source that has been read (0 to 1; null: unknown). */
@@ -63,8 +63,9 @@ export interface ImportOptions {
 const maxProblems = 5; // reported per source: a file of a wrong format would have one on each line
 
 /**
- * Entries in memory and their characters, each of which takes about 20 bytes when parsed. At a
- * limit, they are stored. `ofAll`: a database may have entries of ten thousand users in any order.
+ * The most entries in memory, and the most characters of their JSON. A character takes about 20
+ * bytes when it is parsed. At a limit, the entries are stored. `ofAll`: a database may have entries
+ * of thousands of users in any order.
  */
 const most = { ofUser: { entries: 5000, length: 1024 * 1024 }, ofAll: { entries: 20_000, length: 4 * 1024 * 1024 } };
 
@@ -104,7 +105,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
     options.onProgress?.(part, share, report);
   };
   const onBytes = (count: number): void => {
-    options.signal?.throwIfAborted(); // for a file without entries, for which the loop below never runs
+    options.signal?.throwIfAborted(); // the loop below never runs for a file without entries
     bytes += count;
   };
   const slices = startSlices();

@@ -8,13 +8,13 @@ export type UploadPart = { entries: Pushed[]; unread: number };
 
 const partEntries = 5000;
 
-/** The body of a form (`multipart/form-data`): the boundary, the content of the first file */
+/** Finds the boundary of a form (`multipart/form-data`), and the content of its first file. */
 const filePart = /^--([^\r\n]+).*?filename=.*?\r\n\r\n(.*?)\r\n--\1/s;
 
 /**
  * null: the text is no recording in a known format. The app may send the file while it still
- * records, so its end is not the end of a trip. Of a truncated file, the entries before the end are
- * read.
+ * records, so the end of the file is not the end of a trip. A truncated file yields the entries
+ * before its end.
  */
 export async function readUpload(text: string): Promise<AsyncIterable<UploadPart> | null> {
   const file = await textFile(filePart.exec(text)?.[2] ?? text);

@@ -1,4 +1,4 @@
-// Adds the end that recordings of other programs do not state, and checks their speeds.
+// Adds an end of the trip to recordings of other programs, and checks the unit of their speeds.
 //
 //     ts        0      10     20 s
 //     distance     100    100 m           -> 10 m/s
@@ -15,7 +15,7 @@ export async function* withEnd(found: AsyncIterable<Found>): AsyncGenerator<Foun
   let last: Entry | null = null;
   for await (const one of found) {
     yield one;
-    const entry = 'entry' in one ? (one.entry as Entry) : null; // recordings yield only entries, not texts
+    const entry = 'entry' in one ? (one.entry as Entry) : null; // recordings yield parsed entries, not JSON texts
     if (entry?.metadata.key === keys.location && timeOf(entry) > (last === null ? -Infinity : timeOf(last)))
       last = entry;
   }
@@ -38,8 +38,8 @@ const units = [
   { name: 'knots', column: 'speed_knots', factor: 3600 / 1852 },
 ];
 
-const fewest = 20; // pairs of successive locations for a decision
-const most = 5000; // pairs that are compared
+const fewest = 20; // pairs of successive locations that a decision needs
+const most = 5000; // pairs that are compared, at most
 const longest = 120; // s between two locations; over a longer time the path bends
 const slowest = 2; // m/s; slower movement is mostly noise
 const tolerance = 0.12; // a unit fits if the median ratio is 0.88 to 1.12 times the `factor` of the unit

@@ -2,7 +2,7 @@ import { MobilityError } from '../model/mobility-error.ts';
 
 /** Pages show a text for each problem in the language of the reader, not the message. */
 export type SourceProblem =
-  | 'damaged' // or the file is incomplete
+  | 'damaged' // the file is damaged or incomplete
   | 'format' // no reader knows the format
   | 'large'
   | 'packing' // an archive with a password, unusual compression or unusual names

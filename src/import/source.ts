@@ -16,7 +16,7 @@ export interface SourceFile {
   readonly name: string; // the name without the folder and without `.gz`
   readonly size: number;
   readonly head: Buffer; // the beginning of the file, unpacked
-  /** `onBytes` gets the bytes read from disk, 0 for an unpacked chunk. Throws `SourceBroken`. */
+  /** `onBytes` gets the bytes that were read from disk, and 0 for each chunk. Throws `SourceBroken`. */
   bytes(onBytes?: OnBytes): Bytes;
 }
 
@@ -78,7 +78,7 @@ async function sourceFile(path: string, size: number, read: (onBytes: OnBytes) =
   return { path, name: basename(path).replace(/\.gz$/i, ''), size, head, bytes };
 }
 
-/** null: UTF-8, or no text. Texts in UTF-16 may lack a byte order mark. */
+/** null: the file is UTF-8, or not a text. Texts in UTF-16 may lack a byte order mark. */
 function encodingOf(first: Buffer): string | null {
   const start = first.toString('latin1', 0, 8);
   if (/^(\xff\xfe|([\t-~]\0){4})/.test(start)) return 'utf-16le';

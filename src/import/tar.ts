@@ -8,7 +8,7 @@ import { maxEntries, maxRatio, uncheckedBytes } from './zip.ts';
 
 export const isTar = (head: Buffer): boolean => head.toString('latin1', 257, 262) === 'ustar';
 
-/** Each file must be read before the next. `size`: on disk. Throws `SourceBroken`. */
+/** Each file must be read before the next. `size`: bytes of `chunks`. Throws `SourceBroken`. */
 export async function* tarEntries(chunks: Bytes, size: number): AsyncGenerator<{ name: string; bytes: Bytes }> {
   const decoder = createTarDecoder({ strict: true });
   const stream = Readable.toWeb(Readable.from(limited(chunks, size))) as ReadableStream<Uint8Array>;

@@ -14,13 +14,13 @@ export type ZipPlace = string | FilePart;
 export const maxEntries = 100_000;
 const maxDirectoryBytes = 64 * 1024 * 1024;
 const maxUnpackedBytes = 64 * 1024 ** 3;
-/** Unpacked by packed bytes, checked after `uncheckedBytes`. Recorded tracks have 10 to 40. */
+/** Unpacked bytes per packed byte, checked after `uncheckedBytes`. Recorded tracks have 10 to 40. */
 export const maxRatio = 200;
 export const uncheckedBytes = 16 * 1024 * 1024;
 
 export const isZip = (head: Buffer): boolean => ['504b0304', '504b0506'].includes(head.toString('hex', 0, 4));
 
-/** `rejected`: why files with unsafe names are not read. Throws `SourceBroken`. */
+/** `rejected`: for each file with an unsafe name, the reason. Throws `SourceBroken`. */
 export async function zipEntries(place: ZipPlace): Promise<{ files: Entry[]; rejected: string[] }> {
   const zip = await openZip(place);
   try {

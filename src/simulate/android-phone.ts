@@ -11,8 +11,8 @@ import type { TravelMode } from './ride.ts';
 import { span } from './town.ts';
 
 const interval = 30; // s between locations
-const fence = 100; // m around the last stop
-const quiet = 300; // s; a trip ends after the phone was within the fence for this long
+const fence = 100; // m; radius of the geofence around the end of the last trip
+const quiet = 300; // s; a trip ends when the phone has been within `fence` for this long
 const bootedBefore = 260_000; // s from the start of the phone to the start of the day
 
 export const senseAndroid = (plan: DayPlan, seed: string | number): Entry[] => new AndroidPhone(plan, seed).sense();
@@ -23,9 +23,9 @@ class AndroidPhone {
   readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
   #centre: Reading;
-  /** null: the phone waits for a trip. */
+  /** The locations of the present trip. null: the phone waits for a trip. */
   #trip: Reading[] | null = null;
-  /** The code for walking. Older phones know only ON_FOOT. */
+  /** The code of walking in motion readings. Older phones know only ON_FOOT. */
   readonly #afoot: number;
   #battery = 96;
   #nextSync: number;
@@ -42,7 +42,7 @@ class AndroidPhone {
     this.#afoot = seededRandom('platform', seed).chance(0.3) ? onFoot : walking;
   }
 
-  /** Entries after the last trip stay on the phone until the next trip ends. */
+  /** Leaves out entries after the last trip: the phone keeps them until the next trip ends. */
   sense(): Entry[] {
     const { from, to } = this.#plan;
     this.#start(from + 2);
@@ -159,7 +159,7 @@ class AndroidPhone {
   }
 }
 
-/** The phone compares the last ten locations, and all of five minutes, with the newest. */
+/** True if the last ten locations, and all locations of five minutes, are near the newest. */
 function arrived(trip: readonly Reading[], ts: number): boolean {
   const newest = trip.at(-1);
   if (newest === undefined || trip.length < 10 || ts - trip[0]!.ts < quiet) return false;

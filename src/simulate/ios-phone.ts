@@ -12,10 +12,10 @@ import type { TravelMode } from './ride.ts';
 import { span } from './town.ts';
 
 const filterDistance = 50; // m between locations
-const fence = 100; // m around the last stop
+const fence = 100; // m; radius of the geofence around the end of the last trip
 const quiet = 600; // s without a location, after which a trip can end
 
-/** Ascending by `write_ts`, then the motion activities, whose `write_ts` is their start. */
+/** Returns the entries by `write_ts`, then the motion activities, whose `write_ts` is their start. */
 export const senseIos = (plan: DayPlan, seed: string | number): Entry[] =>
   new Iphone(plan, seededRandom('ios', seed, plan.day)).sense();
 
@@ -25,7 +25,7 @@ class Iphone {
   readonly #receive: (ts: number) => Reading;
   readonly #notes: Notebook;
   #centre: Reading;
-  /** null: the phone waits for a trip. */
+  /** The last location of the present trip. null: the phone waits for a trip. */
   #last: Reading | null = null;
   #patience = quiet; // s after the last location until the phone notices the end of this trip
   #battery = 0.97;
@@ -117,7 +117,7 @@ class Iphone {
     });
   }
 
-  /** An iPhone reports one of only six values, m. */
+  /** Returns the radius in m that an iPhone reports: one of only six values. */
   #stated(accuracy: number): number {
     return [5, 10, 30, 65, 165].find((radius) => accuracy <= radius) ?? 1414;
   }
@@ -155,7 +155,7 @@ class Iphone {
   }
 }
 
-/** `2016-05-17T12:20:03-0400` */
+/** Returns a text such as `2016-05-17T12:20:03-0400`. */
 function isoWithoutColon(ts: number, zone: string): string {
   return formatTime(Math.floor(ts), zone).replace(/:(\d\d)$/, '$1');
 }

@@ -12,7 +12,7 @@ export function openNotebook(platform: 'android' | 'ios', zone: string) {
   const lastOf = new Map<string, number>();
   const digits = platform === 'android' ? 3 : 5;
   return {
-    /** Rows of one key always get different `write_ts`. */
+    /** Entries of one key always get different `write_ts`. */
     write: (type: RowType, key: string, writeTs: number, data: JsonObject): void => {
       const write_ts = rounded(Math.max(writeTs, (lastOf.get(key) ?? 0) + 0.001), digits);
       lastOf.set(key, write_ts);

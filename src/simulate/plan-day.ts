@@ -9,7 +9,7 @@ import { away, type Point, span, streets, type Town, towns } from './town.ts';
 export interface DayOptions {
   day: string; // local day, `YYYY-MM-DD`
   seed: string | number; // decides home, work and habits of the person
-  /** Home as `[longitude, latitude]`, which needs `zone`. Default: in `town`. */
+  /** Home as `[longitude, latitude]`; needs `zone`, too. Default: a position in `town`. */
   home?: Position;
   zone?: string; // IANA zone of the phone; default: the town's zone
   town?: Town; // default: one of `towns`, chosen by the seed
@@ -44,7 +44,7 @@ export interface DayPlan {
   steps: readonly (PlannedStay | PlannedLeg)[];
 }
 
-/** The day of the person `seed`: a commute on working days, otherwise a walk and a visit. */
+/** Plans the day of the person `seed`: a commute on working days, otherwise a walk and a visit. */
 export function planDay(options: DayOptions): DayPlan {
   const town = townOf(options);
   if (!isDay(options.day)) throw new TypeError(`expected a day YYYY-MM-DD, found ${JSON.stringify(options.day)}`);

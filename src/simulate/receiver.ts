@@ -15,7 +15,7 @@ export interface Reading {
   mode: TravelMode | null;
 }
 
-const rememberedFor = 45; // s; errors of readings that are close in time are similar
+const rememberedFor = 45; // s; time constant: errors of readings that are close in time are similar
 
 /** Returns true positions with an error. Successive calls must not go back in time. */
 export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading {
@@ -45,7 +45,7 @@ export function receiver(plan: DayPlan, random: Random): (ts: number) => Reading
   };
 }
 
-/** Accuracy is lower indoors. Rarely, it is hundreds of metres (network position). */
+/** Returns a radius in m. It is larger indoors, and rarely hundreds of metres (network position). */
 function statedAccuracy(mode: TravelMode | null, random: Random): number {
   if (random.chance(0.008)) return rounded(random.between(210, 900), 1);
   if (mode === null) return rounded(random.between(14, 42), 1);

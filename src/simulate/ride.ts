@@ -36,7 +36,7 @@ interface Limit {
   wait: number; // s
 }
 
-/** One instant per second from the first to the last metre. */
+/** Returns one instant per second, from the first to the last corner. */
 export function ride(corners: readonly Point[], mode: TravelMode, random: Random): Instant[] {
   const motion = motions[mode];
   const cruise = motion.cruise * random.between(0.92, 1.08);
@@ -67,7 +67,7 @@ export function ride(corners: readonly Point[], mode: TravelMode, random: Random
 
 const clamp = (change: number, most: number): number => Math.max(-most, Math.min(most, change));
 
-/** Speeds from which the person can slow down before the next three limits: v² = u² + 2as. */
+/** Returns speeds that allow to slow down before each of the next three limits: v² = u² + 2as. */
 function fastestBefore(limits: readonly Limit[], next: number, at: number, acceleration: number): number[] {
   return limits
     .slice(next, next + 3)

@@ -1,6 +1,6 @@
 // Simulates the people of a study. Most people use the app as intended; four have one problem each.
 //
-//   20 people, 30 days, ● pushed in the evening, ○ pushed without locations
+//   20 people, 30 days, ● pushed after midnight, ○ pushed without locations
 //   1 to 16   ●●●●●●●●●●●●●●●●●●●●●●●●●●●●●●   two of three label, answer and name places; 1 switches tracking off once
 //   17        ●●●●●●●●●●●●●●●●●●●●●●●●○○○○○○   without locations
 //   18        ●●●●●●●●●●●●●●●●●●●●●●●●          refused: the token was revoked
@@ -28,7 +28,8 @@ const problemDays = 6; // days of a problem: twice the time after which a person
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
 const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
 const shortStay = 300; // s; a shorter stay is a wait during a trip
-/** The first person has tracking off on the third last day of 10 days or more. */
+// Local hours between which the first person has tracking off. This happens on the third last day,
+// if there are at least 10 days.
 const offHours = [11, 15] as const;
 
 interface Member {
@@ -95,8 +96,8 @@ const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.loc
 
 /**
  * Members who send data join by the link, if the study admits them. An operator enrols all others:
- * an account that joined by a link and sends nothing expires. `hash`: of the token; null: enrolled
- * before.
+ * an account that joined by a link and sends nothing expires. `hash`: hash of the new token; null:
+ * the person was enrolled before.
  */
 async function enrol(
   { users, studies }: Store,
@@ -126,7 +127,7 @@ const purposeOf: Readonly<Record<string, string>> = {
 };
 const ageGroups = ['18-29', '30-44', '45-64', '65 and older'];
 
-/** Answers on the first day, some labels, names of places, and rarely a corrected mode. */
+/** Makes answers on the first day, some labels, names of places, and rarely a corrected mode. */
 function statements(plan: DayPlan, { number, seed }: Member, index: number): Entry[] {
   if (number % 3 === 0) return [];
   const random = seededRandom('statements', seed, plan.day);

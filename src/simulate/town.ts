@@ -14,7 +14,7 @@ export interface Town {
   origin: Position;
 }
 
-/** North and south, east and west, with and without daylight saving time, all inland. */
+/** Inland towns in all four hemispheres, with and without daylight saving time. */
 export const towns: readonly Town[] = [
   { name: 'Évora', zone: 'Europe/Lisbon', origin: [-7.909, 38.571] },
   { name: 'Uppsala', zone: 'Europe/Stockholm', origin: [17.64, 59.858] },
@@ -22,7 +22,7 @@ export const towns: readonly Town[] = [
   { name: 'Córdoba', zone: 'America/Argentina/Cordoba', origin: [-64.188, -31.417] },
 ];
 
-/** Exact to metres within about 20 km. */
+/** Returns a position that is exact to metres within about 20 km of `origin`. */
 export function positionAround(point: Point, origin: Position): Position {
   const [longitude, latitude] = origin;
   const shrink = Math.cos((latitude * Math.PI) / 180);
@@ -36,7 +36,7 @@ export function away(from: Point, metres: number, angle: number): Point {
   return { x: from.x + metres * Math.cos(angle), y: from.y + metres * Math.sin(angle) };
 }
 
-/** The corners along a grid of streets, with both ends. `block`: approximate m between corners. */
+/** Returns the corners of a path along a grid of streets, and its ends. `block`: m between corners. */
 export function streets(from: Point, to: Point, block: number, random: Random): Point[] {
   const turned = random.between(-0.35, 0.35);
   const [cos, sin] = [Math.cos(turned), Math.sin(turned)];

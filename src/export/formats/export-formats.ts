@@ -7,7 +7,7 @@ export interface Format {
   ending: string;
   mediaType: string;
   kinds: readonly Kind[];
-  /** In the manifest; null: the manifest does not describe the files as tables. */
+  /** Type of geometries in the manifest; null: the manifest does not describe the files as tables. */
   geometry: 'string' | 'geojson' | 'any' | null;
   text?: { encoding: string; dialect: object };
   open: () => Promise<MakeTableWriter>; // imports a writer's module when an export needs it

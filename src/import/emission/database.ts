@@ -5,10 +5,10 @@ import { idTime, plainDocument, plainValue, uuidOf } from './values.ts';
 
 export type EmissionDocument = Record<string, unknown>;
 
-/** A text is the reason why a document cannot be read. */
+/** Each item is a document, or the reason why a document cannot be read. */
 export type EmissionDocuments = AsyncIterable<EmissionDocument | string>;
 
-/** Read in this order. The pipeline derives the other collections again. */
+/** The collections in the order of reading. The pipeline derives all others of e-mission again. */
 export const collectionNames = [
   'Stage_uuids',
   'Stage_Profiles',
@@ -56,7 +56,7 @@ function personOf({ uuid: value, user_email: name, update_ts }: EmissionDocument
   };
 }
 
-const ownFields = ['_id', 'user_id', 'pipeline_range']; // of a profile: only e-mission uses them
+const ownFields = ['_id', 'user_id', 'pipeline_range']; // fields of a profile that only e-mission uses
 
 function* profileOf(document: EmissionDocument, people: ReadonlyMap<string, SourcePerson>): Generator<Found> {
   const uuid = uuidOf(document.user_id);

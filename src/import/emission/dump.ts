@@ -39,7 +39,7 @@ async function* readFolder(folder: SourceFolder, { onBytes }: SourceReadOptions)
   if (problems.length > 0) throw new SourceBroken(problems.join('; '));
 }
 
-/** If the file is truncated, the other files are still read. */
+/** Adds a truncated file to `problems`, so that the other files are still read. */
 async function* documentsOf(path: string, onBytes: OnBytes, problems: string[]): EmissionDocuments {
   try {
     const file = await openSourceFile(path);
@@ -56,7 +56,7 @@ const maxDocumentBytes = 17 * 1024 * 1024; // MongoDB itself allows 16 MiB
 export async function* bsonDocuments(file: SourceFile, onBytes: OnBytes): EmissionDocuments {
   let rest = Buffer.alloc(0);
   let position = 0; // the byte of the file where `rest` begins
-  let skipped = 0; // bytes still to skip of a document that is too long
+  let skipped = 0; // bytes that are still to be skipped, of a document that is too long
   for await (const chunk of file.bytes(onBytes)) {
     const bytes = Buffer.concat([rest, chunk]);
     let start = Math.min(skipped, bytes.length);

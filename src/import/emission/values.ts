@@ -5,7 +5,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.
 /** Reads 16 bytes or 32 hex characters. null: the value is not a UUID. */
 export function uuidOf(value: unknown): string | null {
   if (value instanceof BSON.Binary) {
-    // Subtype 3 depends on the language. Python, which e-mission uses, writes it like subtype 4.
+    // The byte order of subtype 3 depends on the language. Python, which e-mission uses, writes the
+    // bytes as in subtype 4.
     const isUuid = (value.sub_type === 3 || value.sub_type === 4) && value.position === 16;
     return isUuid ? dashed(Buffer.from(value.buffer.subarray(0, 16)).toString('hex')) : null;
   }
@@ -54,7 +55,7 @@ function plainBson(value: object): JsonValue {
   return String(value); // code, regular expressions and other types that entries do not have
 }
 
-/** The value of `{"$oid": "65f0…"}` and the like. undefined: another object. */
+/** Converts Extended JSON such as `{"$oid": "65f0…"}`. undefined: `value` is another object. */
 function plainExtended(value: JsonObject): JsonValue | undefined {
   const name = Object.keys(value)[0];
   if (name === undefined || !name.startsWith('$')) return undefined;

@@ -28,10 +28,10 @@ export async function* unpacked(chunks: Bytes, unpack: Gunzip | InflateRaw): Byt
   }
 }
 
-/** Characters that are read of a line, so that memory does not depend on the file. */
+/** Characters. The rest of a longer line is left out, so that memory does not depend on the file. */
 const maxLineLength = 1024 * 1024;
 
-/** Numbers begin with 1. Invalid bytes become U+FFFD. */
+/** The number of the first line is 1. Invalid bytes become U+FFFD. */
 export async function* fileLines(chunks: Bytes): AsyncGenerator<{ number: number; text: string }> {
   const decoder = new StringDecoder('utf8');
   let number = 1;

@@ -3,7 +3,7 @@ import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
 export interface JsonElement {
-  /** The member, or the member whose list has the element. null: the file is a single list. */
+  /** Name of the member, or of the member whose list has the element. null: the file is a list. */
   member: string | null;
   listed: boolean; // true for an element of a list; false for a member that is not a list
   text: string | null; // the JSON text of the element; null: the element was skipped because of `reason`
@@ -115,7 +115,7 @@ class Piece {
     return this.reason === null ? Buffer.concat(this.#parts, this.#size).toString('utf8') : null;
   }
 
-  /** Returns the position after the value; -1: the chunk ends before the value. */
+  /** Returns the position after the value; -1: the value continues in the next chunk. */
   take(chunk: Uint8Array, start: number): number {
     const found = this.#endIn(chunk, start);
     const end = found === -1 ? chunk.length : found;
@@ -150,7 +150,7 @@ class Piece {
         this.#depth += 1;
         if (this.#depth > this.#deepest) this.#deepest = this.#depth;
       } else if (byte === closeObject || byte === closeList) {
-        if (this.#depth === 0) return i; // a bare number or word ends where its container ends
+        if (this.#depth === 0) return i; // a number, true, false or null ends where its list or object ends
         this.#depth -= 1;
         if (this.#depth === 0) return i + 1;
       } else if (this.#depth === 0 && (byte === comma || isBlank(byte))) {

@@ -9,7 +9,7 @@ export type JsonRecord =
   | {
       value: JsonValue;
       length: number;
-      /** `points` for the record in `{"points": [record]}`; null: no such list has the record. */
+      /** Name of the list that has the record: `points` in `{"points": [record]}`; null: none. */
       member: string | null;
       where: string;
     }

@@ -4,16 +4,16 @@ import type { FileFormat } from '../import-format.ts';
 import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
-/** `text`: of the element, after its last child. Names have no prefixes. */
+/** `text`: the text of an element after its last child. Names have no prefixes. */
 export type XmlEvent =
   | { open: true; name: string; attributes: Readonly<Record<string, string>>; line: number }
   | { open: false; name: string; text: string; line: number };
 
 const maxDepth = 200; // levels of nested elements
-const maxAttributes = 1000; // of an element
+const maxAttributes = 1000; // attributes of an element
 const maxAttributeLength = 1024 * 1024; // characters of attributes of all open elements
-const maxTextLength = 256; // characters that are kept: numbers, times and names are shorter
-const maxLongTextLength = 4 * 1024 * 1024; // of a list of positions
+const maxTextLength = 256; // characters of a text that are kept: numbers, times and names are shorter
+const maxLongTextLength = 4 * 1024 * 1024; // characters of a list of positions
 
 /**
  * Downloads nothing. Throws `SourceBroken` with the line if the file is truncated, is not XML, or
@@ -25,7 +25,7 @@ export async function* xmlEvents(chunks: Bytes, long?: string): AsyncGenerator<X
   let [text, maxLength] = ['', maxTextLength];
   let events: XmlEvent[] = [];
   let [attributes, attributeLength] = [0, 0];
-  const attributeLengths: number[] = []; // for each open element
+  const attributeLengths: number[] = []; // `attributeLength` after each open element
   parser.onattribute = ({ name, value }) => {
     attributes += 1;
     if (attributes > maxAttributes) throw broken(parser, `an element with more than ${maxAttributes} attributes`);
@@ -87,7 +87,7 @@ function broken(parser: sax.SAXParser, found: string): SourceBroken {
 
 const localName = (name: string): string => name.slice(name.indexOf(':') + 1);
 
-/** The outermost element without its prefix; null: the file is not XML. */
+/** Returns the name of the outermost element, without its prefix. null: the file is not XML. */
 function rootName(head: Buffer): string | null {
   const text = head.toString('utf8');
   if (!/^\ufeff?\s*</.test(text)) return null;

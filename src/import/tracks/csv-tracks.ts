@@ -17,7 +17,7 @@ const delimiters = [',', ';', '\t', '|'];
 
 const headerLines = 20; // lines that are searched for the header: some programs write `sep=;` or titles before it
 
-/** The columns are known, but no row may be readable. */
+/** True if the columns are known, even if no row can be read. */
 export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
 
 function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {

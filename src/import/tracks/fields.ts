@@ -1,4 +1,4 @@
-// How programs name the parts of a location, and write times and numbers.
+// Reads locations from records. Programs write names of fields, times and numbers in different ways.
 import { locationEntry, type OtherLocation } from '../../intake/apps/other-entry.ts';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { zoneAt } from '../../model/geo/zone.ts';
@@ -26,7 +26,7 @@ const speeds: Readonly<Record<string, number>> = {
   ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
 };
 
-/** Names in lower-case letters and digits, the most specific first. `units`: ends of the names. */
+/** Names in lower-case letters and digits, the most specific first. `units`: factors by ends. */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
   ['time', 'fixtime timestamp time datetime timeutc utctime utc'],
   ['time', 'recordedat trackedat capturedat when tst ts t timelong'],
@@ -56,7 +56,8 @@ for (const [row, [field, names, units = {}]] of table.entries())
     }
 const allFields = [...new Set(table.map(([field]) => field))];
 
-/** `names` occur together only here. `speed`: factor to m/s. `person`: identifies a person. */
+// Programs. Columns with all `names` occur only in their files. `speed`: factor to m/s. `person`:
+// name of the column that identifies the person.
 const programs: readonly { names: string[]; speed?: number; person?: string }[] = [
   { names: ['fixtime', 'devicetime'], speed: knot, person: 'deviceid' }, // Traccar
   { names: ['fixtime', 'protocol'], speed: knot, person: 'deviceid' },
@@ -91,7 +92,7 @@ export function fieldsIn(names: readonly string[], columns: FileReading['columns
 
 const plain = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '');
 
-/** Unchanged, singular, and without a prefix (`double_latitude`, `gps_accuracy`). */
+/** Returns a name, its singular, and the name without a prefix such as in `double_latitude`. */
 const formsOf = (name: string): string[] => {
   const one = name.replace(/ies$/, 'y').replace(/s$/, '');
   return [name, one, name.replace(/^(double|gps|location|coords)/, '')];
@@ -150,7 +151,7 @@ export function locate(record: JsonObject, fields: Fields, context: LocationCont
   return { owner: null, entry: withZoneAt(locationEntry(location, origin, reported), location) };
 }
 
-/** Files name no time zone, and zones of other entries may be wrong here. */
+/** Sets the time zone of the place, because files name none. */
 export function withZoneAt(entry: Entry, { latitude, longitude }: OtherLocation): Entry {
   const time_zone = zoneAt({ latitude: Number(latitude), longitude: Number(longitude) });
   return { ...entry, metadata: { ...entry.metadata, time_zone } };
@@ -176,7 +177,7 @@ export function personChecker(): (row: JsonObject, fields: Fields, where: string
   };
 }
 
-/** Some programs nest the coordinates. */
+/** Returns all fields on one level, because some programs nest the coordinates. */
 export function flattened(record: JsonObject, depth = 4): JsonObject {
   const inner = Object.values(record).filter(isJsonObject);
   if (inner.length === 0 || depth === 0) return record;
@@ -197,7 +198,7 @@ export function instantIn(value: JsonValue | undefined, zone?: string): number |
   if (/^\d+(?:\.\d+)?(?:e\+?\d+)?$/i.test(text)) {
     let ts = Number(text);
     if (ts === Infinity) return null; // 309 digits or more
-    while (ts >= 1e11) ts /= 1000; // 1e11 s are in the year 5138
+    while (ts >= 1e11) ts /= 1000; // ms, µs or ns: 1e11 s are in the year 5138
     return ts >= 1e8 ? ts : null; // numbers with fewer digits are dates, such as 20241231
   }
   const day = (yearFirst.exec(text) ?? dayFirst.exec(text))?.[0];

@@ -42,7 +42,7 @@ async function* readGeoJson(file: SourceFile, { onBytes, zone, columns }: Source
   }
 }
 
-/** Arc and Home Assistant nest their points. Without inner points, `value` itself may be one. */
+/** Arc and Home Assistant nest their points. Without inner points, `value` itself may be a point. */
 function pointsIn(value: JsonValue, isRecord: (value: JsonObject) => boolean, depth = 6): JsonObject[] {
   if (depth === 0 || typeof value !== 'object' || value === null) return [];
   if (isJsonObject(value) && isFeature(value)) return [value];

@@ -11,7 +11,7 @@ const maxTimes = 500_000; // times of one track, held in memory, because a file 
 interface Placemark {
   begin?: string;
   end?: string;
-  /** Of all points and lines, as `longitude,latitude,altitude`. */
+  /** The first position of all points and lines, as `longitude,latitude,altitude`. */
   first?: string;
   last?: string;
   line: number;
@@ -49,7 +49,7 @@ async function* readKml(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** KML has no times for points of a line between its ends. */
+/** Yields only the two ends of a line: KML has no times for the points between. */
 function* placesOf({ begin, end, first, last, line }: Placemark): Generator<Found> {
   if (first === undefined || last === undefined) return;
   if (begin === undefined) {

@@ -56,7 +56,7 @@ async function* pointsIn(file: SourceFile, onBytes: OnBytes, elements: readonly 
   }
 }
 
-/** From `OsmAnd 4.6.10` or `Garmin Connect`. */
+/** Reads texts such as `OsmAnd 4.6.10` or `Garmin Connect`. */
 function originOf(creator = ''): Origin {
   const [, name = '', version] = /^(.*?)(?:[\s~/-]+v?(\d[\w.]*))?$/s.exec(creator.trim().slice(0, 80)) ?? [];
   const program = name.trim().toLowerCase() || 'gpx';
