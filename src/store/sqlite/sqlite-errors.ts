@@ -33,66 +33,51 @@ export function damagedFile(path: string, expected: string, found: string): Mobi
   );
 }
 
-/** Returns errors that are not of SQLite or the file system unchanged. */
+/** Returns an error unchanged if neither SQLite nor the file system caused it. */
 export function storeError(error: unknown, path: string): unknown {
   if (isMobilityError(error)) return error;
   const code = resultCode(error);
   const fileCode = (error as NodeJS.ErrnoException).code ?? '';
   const isRefused = code !== null && [readOnly, cannotOpen].includes(code & 0xff) && isOnReadOnlyMount(path);
-  const meaning = isRefused || code === null ? meaningOfFile(isRefused ? 'EROFS' : fileCode) : meaningOf(code);
-  if (meaning === null) return error;
-  const [name, expected, remedy] = meaning;
+  // The lowest 8 bits of a code of SQLite are its primary code, which is less exact.
+  const codes = isRefused ? ['EROFS'] : code === null ? [fileCode] : [code, code & 0xff];
+  const meaning = codes.map((one) => meanings.find(([all]) => all.includes(one))).find((found) => found !== undefined);
+  if (meaning === undefined) return error;
+  const [, name, expected, remedy] = meaning;
   const found = code === null ? fileCode : `${errorText(error)} (SQLite ${code})`;
   return new MobilityError(name, `${path}: expected ${expected}, found ${found}: ${remedy}`, { cause: error });
 }
 
-type Meaning = readonly [code: MobilityError['code'], expected: string, remedy: string];
+const noFolder = ['ENOTDIR', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'];
+const noAnswer = ['EIO', 'EAGAIN', 'EBUSY', 'ESTALE', 'ENOMEM', 'ENOENT'];
 
-function meaningOf(extended: number): Meaning | null {
-  const code = extended & 0xff;
-  if (busy.includes(code)) {
-    const remedy = 'another process holds it for too long: try again, and look for a process that hangs';
-    return ['MOBILITY_STORE_BUSY', 'to lock the database', remedy];
-  }
-  if (code === full || refusedWrites.includes(extended)) {
-    const remedy = 'nothing was stored. Free space; no restart is needed';
-    return ['MOBILITY_STORE_FULL', 'space to write', remedy];
-  }
-  if (code === readOnly) {
-    const remedy = 'run the command as the user of the service, or give your user access';
-    return ['MOBILITY_STORE_READONLY', 'the right to write', remedy];
-  }
-  if (damaged.includes(code)) {
-    const remedy = 'keep the folder as it is, and restore a backup beside it';
-    return ['MOBILITY_STORE_DAMAGED', 'an undamaged database', remedy];
-  }
-  if (code === noMemory || extended === ioNoMemory) {
-    const remedy = 'raise the memory limit of the process, or end other programs';
-    return ['MOBILITY_STORE_UNAVAILABLE', 'enough memory', remedy];
-  }
-  if (code === cannotOpen) {
-    const remedy = 'check rights and the limit of open files';
-    return ['MOBILITY_STORE_UNAVAILABLE', 'to open the file, its log and a temporary file', remedy];
-  }
-  const remedy = 'check that the disk is sound, then try again';
-  return code === inputOutput ? ['MOBILITY_STORE_UNAVAILABLE', 'to read and write the file', remedy] : null;
-}
+const unavailable = 'MOBILITY_STORE_UNAVAILABLE';
+const remedies = {
+  address: 'correct the address of the store',
+  access: 'run the command as the user of the service, or give your user access',
+  disk: 'check that the disk is sound, then try again',
+  freeSpace: 'nothing was stored. Free space; no restart is needed',
+  memory: 'raise the memory limit of the process, or end other programs',
+  mount: 'it is mounted read-only: mount it for writing, or copy the folder',
+  mountedDisk: 'check that the disk is mounted and sound, then try again',
+  openFiles: 'check rights and the limit of open files',
+  restore: 'keep the folder as it is, and restore a backup beside it',
+  waitForLock: 'another process holds it for too long: try again, and look for a process that hangs',
+};
 
-function meaningOfFile(code: string): Meaning | null {
-  if (code === 'EROFS') {
-    const remedy = 'it is mounted read-only: mount it for writing, or copy the folder';
-    return ['MOBILITY_STORE_READONLY', 'a file system that allows writing', remedy];
-  }
-  if (['EACCES', 'EPERM'].includes(code)) {
-    const remedy = 'run the command as the user of the service, or give your user access';
-    return ['MOBILITY_STORE_READONLY', 'permission to read and write here', remedy];
-  }
-  if (['ENOSPC', 'EDQUOT'].includes(code)) return ['MOBILITY_STORE_FULL', 'space to write', 'free space'];
-  if (['ENOTDIR', 'EEXIST', 'EISDIR', 'ENAMETOOLONG', 'ELOOP'].includes(code))
-    return ['MOBILITY_STORE_ADDRESS', 'a folder, or a path where one can be made', 'correct the address of the store'];
-  if (['EMFILE', 'ENFILE'].includes(code))
-    return ['MOBILITY_STORE_UNAVAILABLE', 'to open a file', 'raise the limit of open files (ulimit -n)'];
-  const isOutOfReach = ['EIO', 'EAGAIN', 'EBUSY', 'ESTALE', 'ENOMEM', 'ENOENT'].includes(code);
-  const remedy = 'check that the disk is mounted and sound, then try again';
-  return isOutOfReach ? ['MOBILITY_STORE_UNAVAILABLE', 'an answer of the folder and its disk', remedy] : null;
-}
+/** What errors mean to an operator, by codes of SQLite (numbers) and of the file system. */
+const meanings: (readonly [(number | string)[], MobilityError['code'], expected: string, remedy: string])[] = [
+  [busy, 'MOBILITY_STORE_BUSY', 'to lock the database', remedies.waitForLock],
+  [[full, ...refusedWrites], 'MOBILITY_STORE_FULL', 'space to write', remedies.freeSpace],
+  [[readOnly], 'MOBILITY_STORE_READONLY', 'the right to write', remedies.access],
+  [damaged, 'MOBILITY_STORE_DAMAGED', 'an undamaged database', remedies.restore],
+  [[noMemory, ioNoMemory], unavailable, 'enough memory', remedies.memory],
+  [[cannotOpen], unavailable, 'to open the file, its log and a temporary file', remedies.openFiles],
+  [[inputOutput], unavailable, 'to read and write the file', remedies.disk],
+  [['EROFS'], 'MOBILITY_STORE_READONLY', 'a file system that allows writing', remedies.mount],
+  [['EACCES', 'EPERM'], 'MOBILITY_STORE_READONLY', 'permission to read and write here', remedies.access],
+  [['ENOSPC', 'EDQUOT'], 'MOBILITY_STORE_FULL', 'space to write', 'free space'],
+  [noFolder, 'MOBILITY_STORE_ADDRESS', 'a folder, or a path where one can be made', remedies.address],
+  [['EMFILE', 'ENFILE'], unavailable, 'to open a file', 'raise the limit of open files (ulimit -n)'],
+  [noAnswer, unavailable, 'an answer of the folder and its disk', remedies.mountedDisk],
+];
