@@ -29,10 +29,19 @@ export async function accountOf(rows: Rows, user: string): Promise<AccountRow | 
   return (await rows.find(accounts, { where: { user } }))[0] ?? null;
 }
 
-export async function admitted(rows: Rows, user: string): Promise<AccountRow> {
+async function admitted(rows: Rows, user: string): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   if (account?.stage !== 'active') throw notAdmitted();
   return account;
+}
+
+/** Runs `work` in one transaction, and rejects if the user is not admitted. */
+export function writeAdmitted<T>(
+  engine: Engine,
+  user: string,
+  work: (rows: WritableRows, account: AccountRow) => Promise<T>,
+): Promise<T> {
+  return engine.write(user, async (rows) => work(rows, await admitted(rows, user)));
 }
 
 /** Throws if `lease` was lost. An expired lease is valid until another owner acquires one. */
@@ -122,8 +131,7 @@ export function leases(engine: Engine): Leases {
   return {
     acquire: async (userId, owner, seconds) => {
       const at = await engine.now();
-      return engine.write(userId, async (rows) => {
-        const account = await admitted(rows, userId);
+      return writeAdmitted(engine, userId, async (rows, account) => {
         const held = leaseIn(account);
         if (held !== null && held.owner !== owner && !isExpired(held, at)) return { heldBy: held };
         const leased = { ...account, owner, fence: account.fence + 1, expires_ts: at + seconds, seconds };

@@ -1,9 +1,9 @@
 import { type Entry, type Identity, identityText } from '../../model/entry.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
 import type { Engine } from '../rows/rows.ts';
-import { errors } from '../rows/tables.ts';
+import { errors, type RejectedRow } from '../rows/tables.ts';
 import type { ErrorRow, ErrorTimeseries } from '../store.ts';
-import { admitted } from './accounts.ts';
+import { writeAdmitted } from './accounts.ts';
 import type { ChunkCache, WritableUserRows } from './chunk-cache.ts';
 import { errorOf, rowOf } from './error-rows.ts';
 import { loadKnown } from './identities.ts';
@@ -30,29 +30,21 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
     count: (userId) => engine.read((rows) => rows.total(errors, { user: userId })),
     recover: async (userId, back) => {
       if (back.length === 0) return 0;
-      return engine.write(userId, async (rows) => {
-        await admitted(rows, userId);
-        return recover({ rows, cache, user: userId }, back);
-      });
+      return writeAdmitted(engine, userId, (rows) => recover({ rows, cache, user: userId }, back));
     },
     put: async (userId, list) => {
-      const made = list.map((error) => ({ ...error, row: rowOf(userId, error) }));
+      const made = list.map((error) => rowOf(userId, error));
       const identities = list.flatMap(({ identity }) => identity ?? []);
-      await engine.write(userId, async (rows) => {
-        await admitted(rows, userId);
+      await writeAdmitted(engine, userId, async (rows) => {
         const known = await loadKnown({ rows, cache, user: userId }, identities);
-        const wanted = made.filter(({ identity }) => identity === null || !known.get(identityText(identity))?.pending);
-        await rows.put(
-          errors,
-          wanted.map(({ row }) => row),
-        );
+        const isPending = ({ key, write_ts }: RejectedRow): boolean =>
+          write_ts !== null && !!known.get(identityText({ key: key!, write_ts }))?.pending;
+        const kept = made.filter((row) => !isPending(row));
+        await rows.put(errors, kept);
       });
     },
     remove: (userId, ids) =>
-      engine.write(userId, async (rows) => {
-        await admitted(rows, userId);
-        return rows.remove(errors, { user: userId, id: { in: ids } });
-      }),
+      writeAdmitted(engine, userId, (rows) => rows.remove(errors, { user: userId, id: { in: ids } })),
   };
 }
 

@@ -8,7 +8,7 @@ import type { TokenRecord, UserRecord } from '../../model/user.ts';
 import type { Engine, Query, Rows, Table, WritableRows } from '../rows/rows.ts';
 import * as tables from '../rows/tables.ts';
 import type { Managers, Studies, Tokens, UserPage, UserRegistry } from '../store.ts';
-import { accountOf, admitted, newAccount } from './accounts.ts';
+import { accountOf, newAccount, writeAdmitted } from './accounts.ts';
 
 export function users(engine: Engine): Omit<UserRegistry, 'figures' | 'months'> {
   return {
@@ -75,8 +75,7 @@ export async function recordFirstEntries(rows: WritableRows, account: tables.Acc
 export function tokens(engine: Engine): Tokens {
   return {
     add: (token) =>
-      engine.write(token.user_id, async (rows) => {
-        await admitted(rows, token.user_id);
+      writeAdmitted(engine, token.user_id, async (rows) => {
         await rows.put(tables.tokens, [rowOf(token)]);
       }),
     byHash: (hash) => engine.read((rows) => tokenBy(rows, hash)),

@@ -3,7 +3,7 @@ import { jsonText } from '../../model/json-text.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { profiles as table } from '../rows/tables.ts';
 import type { Profiles } from '../store.ts';
-import { admitted } from './accounts.ts';
+import { writeAdmitted } from './accounts.ts';
 
 export function profiles(engine: Engine): Profiles {
   return {
@@ -11,10 +11,8 @@ export function profiles(engine: Engine): Profiles {
     merge: async (userId, fields, defaults = {}) => {
       // Copied before the first `await`, so that later changes of the objects have no effect.
       const [given, fallback] = [typeof fields === 'function' ? fields : copyOf(fields), copyOf(defaults)];
-      return engine.write(userId, async (rows) => {
-        await admitted(rows, userId);
-        return mergeProfile(rows, userId, typeof given === 'function' ? given : () => given, fallback);
-      });
+      const change = typeof given === 'function' ? given : () => given;
+      return writeAdmitted(engine, userId, (rows) => mergeProfile(rows, userId, change, fallback));
     },
   };
 }

@@ -7,7 +7,7 @@ import type { StoredEntries } from '../chunks/chunk.ts';
 import type { Engine, Rows, WritableRows } from '../rows/rows.ts';
 import { type AccountRow, batches, errors } from '../rows/tables.ts';
 import type { EntryQuery, ProfileNote, PutContent, PutResult, UnusableEntry, Usercache } from '../store.ts';
-import { admitted, stateIn } from './accounts.ts';
+import { stateIn, writeAdmitted } from './accounts.ts';
 import type { ChunkCache, WritableUserRows } from './chunk-cache.ts';
 import { errorId, failedRow } from './error-rows.ts';
 import { type PagePart, pageFor, rangeOf, readPage, spanColumns } from './find.ts';
@@ -23,8 +23,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
       if (entries.length + unusable.length === 0 && note === undefined) return { results: [], noteError: null };
       const odd = entries.find(({ metadata }) => !Number.isFinite(metadata.write_ts));
       if (odd !== undefined) throw new TypeError(`expected a finite write_ts, found ${odd.metadata.write_ts}`);
-      return engine.write(userId, async (rows) => {
-        const account = await admitted(rows, userId);
+      return writeAdmitted(engine, userId, async (rows, account) => {
         if (account.sent === 0 && entries.length + unusable.length > 0) await recordFirstEntries(rows, account, now);
         const own = { rows, cache, user: userId };
         await rejectEntries(own, unusable, now);
