@@ -13,6 +13,8 @@ export type EntryPart = Pick<Usercache, 'find'>;
 
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
+type Sequence<T> = AsyncGenerator<T, undefined>;
+
 export async function hasEntry(
   { usercache, timeseries }: Pick<Store, 'usercache' | 'timeseries'>,
   userId: string,
@@ -26,8 +28,8 @@ export async function hasEntry(
 /** Yields the registered users in order of UUID. */
 export async function* everyUser(
   { users }: Pick<Store, 'users'>,
-  { limit = pageSizes.users }: { limit?: number } = {},
-): AsyncGenerator<UserRecord, undefined> {
+  { limit = pageSizes.users } = {},
+): Sequence<UserRecord> {
   for (let after: string | undefined; ; ) {
     const page = await users.list({ after, limit });
     yield* page;
@@ -37,11 +39,7 @@ export async function* everyUser(
 }
 
 /** Yields the entries of a query part by part. */
-export async function* entryPages(
-  part: EntryPart,
-  userId: string,
-  selection: EntrySelection,
-): AsyncGenerator<EntryPage, undefined> {
+export async function* entryPages(part: EntryPart, userId: string, selection: EntrySelection): Sequence<EntryPage> {
   const query: EntryQuery = withFields(selection, { limit: selection.limit ?? pageSizes.entries });
   const slices = startSlices();
   let page = await part.find(userId, query);
@@ -55,7 +53,7 @@ export async function* entryPages(
 }
 
 /** Yields the entries of a query one by one. */
-export async function* everyEntry(...args: Parameters<typeof entryPages>): AsyncGenerator<Entry, undefined> {
+export async function* everyEntry(...args: Parameters<typeof entryPages>): Sequence<Entry> {
   for await (const { entries } of entryPages(...args)) yield* entries;
 }
 
@@ -64,7 +62,7 @@ export async function* errorPages(
   { errors }: Pick<Store, 'errors'>,
   userId: string,
   { limit = pageSizes.errors, ...which }: { key?: string; reason?: string; limit?: number } = {},
-): AsyncGenerator<ErrorRow[], undefined> {
+): Sequence<ErrorRow[]> {
   for (let after: string | undefined; ; ) {
     const page = await errors.list(userId, { ...which, after, limit });
     if (page.length === 0) return;
@@ -74,7 +72,7 @@ export async function* errorPages(
 }
 
 /** Yields the errors of a user in order of id. */
-export async function* everyError(...args: Parameters<typeof errorPages>): AsyncGenerator<ErrorRow, undefined> {
+export async function* everyError(...args: Parameters<typeof errorPages>): Sequence<ErrorRow> {
   for await (const page of errorPages(...args)) yield* page;
 }
 
@@ -83,7 +81,7 @@ export async function* everyLink(
   { trips }: { trips: Pick<Trips, 'chain'> },
   userId: string,
   { from = Number.NEGATIVE_INFINITY, to, limit = pageSizes.links }: { from?: number; to?: number; limit?: number } = {},
-): AsyncGenerator<TripRecord, undefined> {
+): Sequence<TripRecord> {
   for (let start = from; ; ) {
     const page = await trips.chain(userId, { from: start, to, limit });
     yield* page;

@@ -46,7 +46,8 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
   if (format?.layout === layout && make !== true) return;
   if (format === null && make === false) throw new NoStore(connection.address);
   if (format === null) await refuseForeignRows(connection);
-  await createIndexes(connection);
+  for (const [name, indexes] of Object.entries(mongoIndexes()))
+    await retry(connection, () => connection.db.collection(name).createIndexes(indexes));
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
   await tryCommands(connection);
   // The format comes last, so that an interrupted opening is repeated.
@@ -76,12 +77,6 @@ async function refuseForeignRows(connection: Connection): Promise<void> {
       'MOBILITY_STORE_VERSION',
       `expected an empty database or a store at ${connection.address}, found rows in ${name} but no store format in the collection about: name another database in the address`,
     );
-  }
-}
-
-async function createIndexes(connection: Connection): Promise<void> {
-  for (const [name, indexes] of Object.entries(mongoIndexes())) {
-    await retry(connection, () => connection.db.collection(name).createIndexes(indexes));
   }
 }
 

@@ -26,11 +26,10 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
   }
 }
 
+type Work<T> = (session: ClientSession) => Promise<T>;
+
 /** Runs `work` in one transaction with snapshot reads, with the retries of `retry`. */
-export async function inTransaction<T>(
-  connection: Connection,
-  work: (session: ClientSession) => Promise<T>,
-): Promise<T> {
+export async function inTransaction<T>(connection: Connection, work: Work<T>): Promise<T> {
   // All tries share one session: a transaction whose connection was lost stays open on the server
   // until its session starts the next one.
   const session = connection.client.startSession({ causalConsistency: false });
@@ -41,12 +40,8 @@ export async function inTransaction<T>(
   }
 }
 
-async function tryOnce<T>(
-  { writeConcern }: Connection,
-  session: ClientSession,
-  deadline: number,
-  work: (session: ClientSession) => Promise<T>,
-): Promise<T> {
+async function tryOnce<T>(connection: Connection, session: ClientSession, deadline: number, work: Work<T>): Promise<T> {
+  const { writeConcern } = connection;
   session.startTransaction({ readConcern: new ReadConcern('snapshot'), writeConcern, readPreference: 'primary' });
   try {
     const result = await work(session);

@@ -141,10 +141,8 @@ async function replaceChunks(
   for (const { user, first, key } of gone) {
     if (!staying.has(`${first} ${key}`)) await rows.remove(chunks, { user, first, key });
   }
-  const sums = await rows.put(
-    chunks,
-    fresh.map(({ row }) => row),
-  );
+  const made = fresh.map(({ row }) => row);
+  const sums = await rows.put(chunks, made);
   return fresh.map((written, i) => ({ ...written, sum: sums[i]! }));
 }
 

@@ -28,12 +28,7 @@ export function countsOf(engine: Engine, user: string): Promise<Counts> {
  * store refuse writes about the user. The last one removes the row in `people`, so that an
  * interrupted erasure can be repeated.
  */
-export async function erase(
-  engine: Engine,
-  cache: ChunkCache,
-  userId: string,
-  { keepRecord = false, keepTraces = false }: Erasure = {},
-): Promise<Counts> {
+export async function erase(engine: Engine, cache: ChunkCache, userId: string, how: Erasure = {}): Promise<Counts> {
   const removed = await countsOf(engine, userId);
   await engine.write(userId, async (rows) => {
     const account = await accountOf(rows, userId);
@@ -45,13 +40,13 @@ export async function erase(
     while ((await engine.write(userId, (rows) => rows.remove(table, { user: userId }, rowsAtOnce))) === rowsAtOnce);
   }
   cache.forget(userId);
-  if (keepRecord) return removed;
+  if (how.keepRecord) return removed;
   await engine.write(null, async (rows) => {
     await rows.remove(tables.people, { uuid: userId });
     await rows.remove(tables.arrivals, { user: userId });
     await rows.remove(tables.accounts, { user: userId });
   });
-  if (!keepTraces) await engine.forget();
+  if (!how.keepTraces) await engine.forget();
   return removed;
 }
 

@@ -8,7 +8,7 @@ import { dueTime, type PendingEntry, readBatch, replaceBatch } from '../chunks/b
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows } from '../rows/rows.ts';
 import { type AccountRow, type BatchRow, batches, errors, months } from '../rows/tables.ts';
-import type { FailedEntry, Judge, Lease, Moved, PipelineState } from '../store.ts';
+import type { FailedEntry, Judge, Moved, PipelineState, Usercache } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 import type { ChunkCache, UserRows, WritableUserRows } from './chunk-cache.ts';
 import { type Edited, editChunks } from './edit-chunks.ts';
@@ -29,10 +29,7 @@ import { zonelessSpan, zonesAround } from './timeseries.ts';
 export async function move(
   engine: Engine,
   cache: ChunkCache,
-  userId: string,
-  part: { at: number; limit: number },
-  lease: Lease,
-  judge: Judge,
+  ...[userId, part, lease, judge]: Parameters<Usercache['move']>
 ): Promise<Moved> {
   const { moved, edited } = await engine.write(userId, async (rows) => {
     const account = await underLease(rows, userId, lease);
@@ -67,11 +64,7 @@ export async function move(
 const mostBatches = 200;
 
 /** The oldest batches with due entries, until they have `limit` entries. */
-async function dueBatches(
-  rows: Rows,
-  user: string,
-  { at, limit }: { at: number; limit: number },
-): Promise<{ due: BatchRow[]; more: boolean }> {
+async function dueBatches(rows: Rows, user: string, { at, limit }: Parameters<Usercache['move']>[1]) {
   const due: BatchRow[] = [];
   let count = 0;
   // Usually one batch is pending. If there are many, small steps read few in vain.
@@ -141,20 +134,16 @@ async function zoneChange(own: UserRows, account: AccountRow, { rezoned }: Edite
   const last = rezoned.reduce((a, b) => Math.max(a, b));
   const { before } = await zonesAround(own, justBefore(first));
   const { after } = await zonesAround(own, last);
-  return zonelessSpan(own, {
-    from: before?.write_ts ?? -Number.MAX_VALUE,
-    to: after?.write_ts ?? Number.MAX_VALUE,
-  });
+  const { MAX_VALUE } = Number;
+  return zonelessSpan(own, { from: before?.write_ts ?? -MAX_VALUE, to: after?.write_ts ?? MAX_VALUE });
 }
 
 const affectsFigures = ({ metadata }: Entry): boolean => figureKeys.includes(metadata.key);
 
 function zoneFlags(account: AccountRow, accepted: readonly StoredEntry[]): Pick<AccountRow, 'zoned' | 'zoneless'> {
   const isZoned = accepted.some(({ entry }) => zoneNamed(entry) !== null);
-  const isZoneless = ({ entry }: StoredEntry): boolean =>
-    zoneNamed(entry) === null && affectsOf(entry.metadata.key) === 'trips';
-  return {
-    zoned: account.zoned || Number(isZoned),
-    zoneless: account.zoneless || Number(accepted.some(isZoneless)),
-  };
+  const isZoneless = accepted.some(
+    ({ entry }) => zoneNamed(entry) === null && affectsOf(entry.metadata.key) === 'trips',
+  );
+  return { zoned: account.zoned || Number(isZoned), zoneless: account.zoneless || Number(isZoneless) };
 }

@@ -140,7 +140,7 @@ export function studies(engine: Engine): Studies {
         await rows.remove(tables.studies, { name });
         return 0;
       }),
-    removeIdle: (name, range) => engine.write(null, (rows) => removeIdle(rows, name, range)),
+    removeIdle: (...call) => engine.write(null, (rows) => removeIdle(rows, ...call)),
   };
 }
 
@@ -186,11 +186,8 @@ async function isErasedToken(rows: Rows, study: string, hash: string): Promise<b
   return (await rows.total(tables.erasedTokens, erasedToken(study, hash))) > 0;
 }
 
-async function removeIdle(
-  rows: WritableRows,
-  study: string,
-  { from = 0, to = Number.MAX_VALUE, limit }: { from?: number; to?: number; limit: number },
-): Promise<UserRecord[]> {
+async function removeIdle(rows: WritableRows, ...call: Parameters<Studies['removeIdle']>): Promise<UserRecord[]> {
+  const [study, { from = 0, to = Number.MAX_VALUE, limit }] = call;
   const where = { study, sent_ts: null, joined_ts: { gte: from, lt: to } };
   const idle: UserRecord[] = [];
   const kept = new Set<string>();

@@ -51,20 +51,17 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
 const entriesAhead = 500;
 const mostAhead = 8;
 
-async function* chunkParts(
-  { rows, cache, user }: UserRows,
-  query: EntryQuery,
-  which: Where<ChunkRow> = {},
-): AsyncGenerator<PagePart> {
+async function* chunkParts(own: UserRows, query: EntryQuery, which?: Where<ChunkRow>): AsyncGenerator<PagePart> {
+  const { rows, cache, user } = own;
   const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
   // A query without bounds reads a whole history once: it would push out chunks that phones need.
   const isBulk = query.from === undefined && query.to === undefined;
   for await (const heads of headPages(rows, user, query, which)) {
-    const wanted = heads.filter(
-      (head) => within === undefined || within.some(({ from, to }) => head[high]! >= from && head[low]! < to),
-    );
+    const isWanted = (head: Head): boolean =>
+      within === undefined || within.some(({ from, to }) => head[high]! >= from && head[low]! < to);
+    const wanted = heads.filter(isWanted);
     for (let i = 0; i < wanted.length; i += ahead) {
       const group = wanted.slice(i, i + ahead);
       let opened: Promise<StoredEntries[]> | null = null;
@@ -102,7 +99,7 @@ const headsOfShortPage = 64; // heads that the first statement reads for few ent
  * Heads of chunks in the range of the query, in ascending order of their first time, or in
  * descending order of their last time. A chunk spans a limited time, so one index serves both.
  */
-async function* headPages(rows: Rows, user: string, query: EntryQuery, which: Where<ChunkRow>): AsyncGenerator<Head[]> {
+async function* headPages(rows: Rows, user: string, query: EntryQuery, which = {}): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
   const [low, high] = spanColumns[time];
   const { from, to } = rangeOf(query);
@@ -142,24 +139,16 @@ function longest(time: EntryQuery['time'], at: number): number {
 }
 
 /** Reads no chunk if no entry of the user ever named a zone. */
-export async function zonesAround(
-  own: UserRows,
-  writeTs: number,
-): Promise<Record<'before' | 'after', ZoneSighting | null>> {
+export async function zonesAround(own: UserRows, writeTs: number): ReturnType<Timeseries['zonesAround']> {
   const [account] = await own.rows.find(accounts, { where: { user: own.user } }, ['zoned']);
   if (!account?.zoned) return { before: null, after: null };
   const beyond = justAfter(writeTs);
-  return {
-    before: await firstZone(own, { to: beyond, descending: true }),
-    after: await firstZone(own, { from: beyond }),
-  };
+  const before = await firstZone(own, { to: beyond, descending: true });
+  return { before, after: await firstZone(own, { from: beyond }) };
 }
 
 /** Of several entries with the `write_ts` of the result, the entry with the smallest key counts. */
-async function firstZone(
-  own: UserRows,
-  range: Pick<EntryQuery, 'from' | 'to' | 'descending'>,
-): Promise<ZoneSighting | null> {
+async function firstZone(own: UserRows, range: Partial<EntryQuery>): Promise<ZoneSighting | null> {
   let best: ZoneSighting | null = null;
   const query: EntryQuery = { time: 'write_ts', limit: 1, ...range };
   for (; ; query.limit = entriesAhead) {

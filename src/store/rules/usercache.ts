@@ -31,7 +31,7 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
         return { results, noteError: note === undefined ? null : await writeNote(rows, account, note) };
       });
     },
-    move: (userId, part, lease, judge) => move(engine, cache, userId, part, lease, judge),
+    move: (...call) => move(engine, cache, ...call),
     find: async (userId, query) =>
       pageFor(await engine.read((rows) => readPage(batchParts(rows, userId, query), query))),
     count: (userId) => engine.read((rows) => rows.total(batches, { user: userId }, 'count')),
@@ -44,11 +44,8 @@ export function usercache(engine: Engine, cache: ChunkCache): Usercache {
 }
 
 /** An entry replaces an earlier entry of the same identity that is pending or in the same put. */
-async function putEntries(
-  own: WritableUserRows,
-  { entries, received_ts = [] }: PutContent,
-  now: number,
-): Promise<PutResult[]> {
+async function putEntries(own: WritableUserRows, content: PutContent, now: number): Promise<PutResult[]> {
+  const { entries, received_ts = [] } = content;
   const identities = entries.map(({ metadata }): Identity => metadata);
   const known = await loadKnown(own, identities);
   const results = new Array<PutResult>(entries.length);
@@ -122,11 +119,8 @@ async function rejectEntries(own: WritableUserRows, unusable: readonly UnusableE
 }
 
 /** A damaged profile does not fail the put: the error is returned. */
-async function writeNote(
-  rows: WritableRows,
-  account: AccountRow,
-  { set, raise = {}, sinceRun = {} }: ProfileNote,
-): Promise<MobilityError | null> {
+async function writeNote(rows: WritableRows, account: AccountRow, note: ProfileNote): Promise<MobilityError | null> {
+  const { set, raise = {}, sinceRun = {} } = note;
   const isOver = (value: JsonValue | undefined, bound: number): boolean => typeof value === 'number' && value > bound;
   try {
     const lastRun = stateIn(account).last_run_ts ?? Number.NEGATIVE_INFINITY;

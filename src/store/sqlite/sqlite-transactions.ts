@@ -178,11 +178,7 @@ async function inSnapshot<T>(open: OpenConnection, work: (rows: Rows) => Promise
  * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`:
  * resolve or reject the jobs that ran. If it throws, nothing was stored.
  */
-async function inTransaction(
-  open: OpenConnection,
-  group: readonly Job[],
-  expectSameFiles: () => void,
-): Promise<{ outcomes: (() => void)[]; rest: Job[] }> {
+async function inTransaction(open: OpenConnection, group: readonly Job[], expectSameFiles: () => void) {
   const end = performance.now() + longGroup;
   const outcomes: (() => void)[] = [];
   try {
