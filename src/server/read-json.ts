@@ -22,7 +22,7 @@ export interface ListReader<Element> {
 /** Limits for the JSON in one body. Phones send 10,000 entries with about 25 values each. */
 export interface JsonLimits {
   elements: number; // elements of the list
-  /** Values in the body, and in each list element: other calls wait while one of these is parsed. */
+  /** Values in the body, and in each list element. Other calls wait while an element is parsed. */
   values: number;
 }
 

@@ -39,8 +39,8 @@ export async function answerPage(
 }
 
 /**
- * The server imports one file at a time. The first check refuses a call before its file arrives.
- * The call keeps the lock only after that: a slow sender would keep all other people out.
+ * The server imports one file at a time. A first check refuses a call before its file arrives. The
+ * call keeps the lock only after the file has arrived: a slow sender must not block other people.
  */
 async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCall): Promise<WebAnswer> {
   const { turns, user } = call;

@@ -2,8 +2,8 @@
 //
 //     ada imports   ben, cal ask: refused   ada ends, asks again: refused   ben asks: imports
 
-const askedFor = 600; // s; then a refused person has to ask again
-const rememberedFor = 3_600; // seconds after which an import is forgotten
+const askedFor = 600; // s after which the request of a refused person is forgotten
+const rememberedFor = 3_600; // s after which an import is forgotten
 
 /** The waiting people and recent imports of one process. `now` is in seconds since the epoch. */
 export class ImportTurns {

@@ -173,7 +173,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
   return putAndShow(call, day, entries, `${dayPath(day)}?done=${isLater ? 'later' : 'undone'}`);
 }
 
-/** Stores only the answers that changed. */
+/** Stores the answers of a form about a trip that differ from the earlier answers. */
 export async function labelTrip(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user } = call;
   const { day = '', trip: id = '' } = form;
@@ -199,7 +199,7 @@ export async function labelTrip(call: PersonCall): Promise<WebAnswer> {
     const mode = statedModeOf(modeOf(form[modeField(rides, i)] ?? ''));
     if (rides.length > 1 && mode !== null && plainMode(mode) !== plainMode(sensed_mode))
       await add({ kind: 'mode', ts: (start_ts + end_ts) / 2, mode });
-    // A correction takes precedence over a label, so a new label of the mode undoes earlier ones.
+    // Corrections take precedence over labels, so a new label undoes earlier corrections of the mode.
     const earlier = words.mode === undefined ? [] : withoutUndone(await readCorrections(store, user.uuid));
     for (const one of earlier) if (one.kind === 'mode' && isOf(one.ts)) await add({ kind: 'undo', of: one.write_ts });
   }

@@ -1,4 +1,4 @@
-// A form that changes more than one answer first shows a preview.
+// The forms of a day. A form that changes more than one answer first shows a preview.
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import type { Flagged } from '../diary/flags.ts';
 import { modeOfLabel, plainMode, statedModes } from '../model/modes.ts';
@@ -19,7 +19,7 @@ export const dayPath = (day: string): string => `/me/day/${day}`;
 
 const middle = (from: number, to: number): number => Math.round((from + to) / 2);
 
-/** The labels of the person's study, else the usual labels. `modeOf`: the mode of a label. */
+/** Returns the labels of the person's study, else the usual labels. `modeOf`: the mode of a label. */
 export async function readChoices({ studies }: Store, { study }: UserRecord, t: Texts) {
   const config = study === undefined ? null : (await studies.byName(study))?.config;
   const usual = (words: Record<string, string>): LabelOption[] =>

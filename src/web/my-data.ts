@@ -92,7 +92,7 @@ function phoneText({ broken, chain }: PersonStatus, { t, now, zone }: PersonCall
 function devices(call: PersonCall, valid: readonly TokenRecord[], called: number | null): MarkupValue {
   const { t, now, zone } = call;
   const words = t.mine;
-  // The store keeps the last use of a token only to the hour. Shows the exact time of a call in it.
+  // The store keeps the last use of a token to the hour. A call in this hour has a more exact time.
   const exactly = (used: number): number => (called !== null && called - used < 3600 ? Math.max(called, used) : used);
   const items = valid
     .filter((token) => !isForPages(token))

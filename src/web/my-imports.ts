@@ -22,13 +22,13 @@ import { banner, formButton, formOf, type PersonCall, redirect, type WebAnswer }
 
 const mostKept = 20; // imports in a profile
 
-/** ms; then the import stops. Stored entries stay; adding the file again imports the rest. */
+/** ms after which an import stops. Stored entries stay; adding the file again imports the rest. */
 const maxDuration = 300_000;
 
 const mostSpooled = 1024 ** 3; // bytes in the temporary folder; years of history have less
 const partLength = 50; // entries per transaction: few, so that puts of phones wait only briefly
 const mostNameLength = 100; // characters of the name of a file
-const mostLogged = 20; // in the log; an archive may have 100,000 damaged files
+const mostLogged = 20; // problems in the log; an archive may have 100,000 damaged files
 
 /** `others` is the number of further files with this problem. */
 type KeptProblem = { kind: SourceProblem; name: string; others: number };

@@ -10,7 +10,7 @@ import { answerOf, formButton, type ManagerCall, type WebAnswer } from './web.ts
 
 const gibibyte = 1024 ** 3;
 
-const mostNamed = 50;
+const mostNamed = 50; // people whose refused phones the page lists
 
 async function sumFigures({ store, now }: ManagerCall) {
   const sum = { people: 0, reminders: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };
@@ -90,6 +90,6 @@ ${away.length > 0 && markup`<h2>${words.turnedAway}</h2><ul>${away}</ul>${turned
   return answerOf(shell({ t, title: words.title, links, signOut, isNarrow: true, body }));
 }
 
-/** Commands in a text are in backticks. */
+/** Shows the parts of a text that are in backticks as commands. */
 const withCommands = (text: string): MarkupValue =>
   text.split('`').map((part, i) => (i % 2 === 0 ? part : markup`<code>${part}</code>`));

@@ -6,8 +6,8 @@ const [blockSize, parallel] = [8, 3]; // r and p of scrypt; p as OWASP recommend
 export const leastPassword = 12;
 
 /**
- * Older hashes are `scrypt:<salt>:<key>`, with p = 1. undefined: the manager is unknown; checking
- * the empty hash takes as long as checking the hash of a known manager.
+ * Older hashes are `scrypt:<salt>:<key>`, with p = 1. An unknown manager (undefined) gets an empty
+ * hash, so that the check takes as long as for a known manager.
  */
 function partsOf(stored: string | undefined, cost: number) {
   const parts = (stored ?? `scrypt:${cost}:${blockSize}:${parallel}::`).split(':');
@@ -28,7 +28,7 @@ export async function passwordHash(password: string, cost = hashCost): Promise<s
   return ['scrypt', cost, blockSize, parallel, salt.toString('base64url'), key.toString('base64url')].join(':');
 }
 
-/** A wrong password, or no stored hash, takes the same time. */
+/** True if the password is right. Takes the same time for a wrong password or no stored hash. */
 export async function isPassword(password: string, stored: string | undefined, cost = hashCost): Promise<boolean> {
   const { N, p, salt, key } = partsOf(stored, cost);
   const found = await derived(password.slice(0, 1000), salt, N, p);

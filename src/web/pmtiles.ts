@@ -6,13 +6,13 @@ import { Compression, type DecompressFunc, PMTiles, ResolvedValueCache, type Sou
 import { isJsonObject, type JsonValue } from '../model/json.ts';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 
-/** Web Mercator: `x` from west to east, `y` from north to south, 2^z of each. */
+/** Tiles in Web Mercator: 2^z columns `x` from west to east, 2^z rows `y` from north to south. */
 export interface Tiles {
   type: string;
   minZoom: number;
   maxZoom: number;
   attribution: string; // the map's authors in plain text; empty if the file does not name them
-  /** null: the file lacks the tile. Throws if the tile's part of the file is damaged. */
+  /** Returns null if the file lacks the tile. Throws if the tile's part of the file is damaged. */
   tile(z: number, x: number, y: number): Promise<Uint8Array | null>;
   close(): Promise<void>;
 }

@@ -61,7 +61,7 @@ const plain = (code: string): string => {
   return /[\w.~-]/.test(character) ? character : code;
 };
 
-/** `:hidden` replaces the person, day, month or tile of a page. */
+/** Returns a path with `:hidden` in place of the person, day, month or tile of a page. */
 export const pathForLog = (path: string): string =>
   path
     .replace(/%[2-7][\da-f]/gi, plain)

@@ -1,13 +1,13 @@
-// The cookie of a session has a random secret, the store has its hash.
+// Sessions of pages. The cookie of a session has a random secret, the store has the hash.
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import type { FormFields, ManagerCall, PersonCall, WebCall } from './web.ts';
 
-/** s; 90 days for a participant, a working day for a manager */
+/** s after which a session ends: 90 days for a participant, a working day for a manager. */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
-/** s; a manager's cookie outlives the session, to recognise the browser */
+/** s after which a cookie ends. A manager's cookie outlives the session, to recognise the browser. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
 const names = { person: 'mobility-days', manager: 'mobility-study' };
@@ -63,7 +63,7 @@ export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user'
   return { user, session, csrf: csrfOf(secret) };
 }
 
-/** The caller does not wait for the write, and a failure of it is ignored. */
+/** Records the last use of a token. Does not wait for the write, and ignores its failure. */
 export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used }: TokenRecord, now: number): void {
   const step = Math.floor(now / useStep) * useStep;
   if (used === undefined || used < step) void tokens.touch(hash, step).catch(() => {});
@@ -72,7 +72,7 @@ export function noteUse({ tokens }: Pick<Store, 'tokens'>, { hash, used_ts: used
 const mostSessions = 10; // sessions of a manager; a further one ends the oldest
 const mostBrowsers = 20; // browsers of a manager; a further one replaces the oldest
 
-/** The name of the manager, and the hash of the secret. Both are empty without a cookie. */
+/** Returns the name of the manager and the hash of the secret. Both are empty without a cookie. */
 function managerCookie({ cookies, isSecure }: Pick<WebCall, 'cookies' | 'isSecure'>): [name: string, hash: string] {
   const cookie = cookies.get(cookieName('manager', isSecure)) ?? '';
   const at = cookie.lastIndexOf('.');
@@ -85,7 +85,7 @@ export function knownBrowser(call: WebCall, manager: ManagerRecord | null): stri
   return manager.browsers?.some((one) => one.hash === hash && one.expires_ts > call.now) ? hash : null;
 }
 
-/** Returns the cookie; null: the account is locked, or its password is not `verified` any more. */
+/** Returns the cookie; null if the account is locked, or its password is no longer `verified`. */
 export async function startManagerSession(call: WebCall, name: string, verified: string): Promise<string | null> {
   const { store, now } = call;
   const secret = newSecret();

@@ -7,7 +7,7 @@ import type { UserRecord } from '../model/user.ts';
 import { namedPlaces, type ShownDay } from './pages/day-items.ts';
 import type { Texts } from './pages/texts/texts.ts';
 
-/** `isOwn`: the reader is this user. `beyond`: also days outside the first and last data. */
+/** `isOwn`: the reader is this user. `beyond`: also yields days before the first or after the last data. */
 export async function* shownDays(
   store: DayStore,
   user: UserRecord,

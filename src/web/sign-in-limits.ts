@@ -6,8 +6,9 @@ const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
 /**
- * Passwords in the queue. `all`: of all known browsers, and the same number of all other callers.
- * `ofOrigin`: of one known browser or network. `ofUnknown`: of all callers without a known network.
+ * The most passwords in the queue. `all`: from known browsers together, and as many from other
+ * callers. `ofOrigin`: from one known browser or network. `ofUnknown`: from all callers whose
+ * network is unknown.
  */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 
@@ -16,7 +17,7 @@ export class SignInLimits {
   readonly #failures: WindowCounts;
   /** By network and account, so that callers on another network cannot lock a manager out. */
   readonly #ofAccount: WindowCounts;
-  /** The first password is being checked. `of`: the known browser or the network that sent it. */
+  /** Passwords that are or will be checked. `of`: the known browser or the network of the sender. */
   readonly #queue: { of: string | null; isKnown: boolean; run: () => Promise<void> }[] = [];
 
   constructor(now: () => number) {
@@ -33,7 +34,7 @@ export class SignInLimits {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;
   }
 
-  /** All unknown networks count as one. */
+  /** True after too many wrong passwords from the network. All unknown networks count as one. */
   isAccountBlocked(origin: string | null, account: string): boolean {
     return this.#ofAccount.of(`${origin} ${account}`) >= mostFailures.ofAccount;
   }
@@ -49,7 +50,7 @@ export class SignInLimits {
     if (origin !== null && !isRight && !isLocked) this.#failures.add(origin);
   }
 
-  /** Known browsers come first. null: the queue is full. `browser`: the hash of a known browser. */
+  /** Returns null if the queue is full. Known browsers come first. `browser`: the hash of such a browser. */
   async runInQueue<T>(origin: string | null, work: () => Promise<T>, browser: string | null = null): Promise<T | null> {
     const isKnown = browser !== null;
     const of = browser ?? origin;

@@ -14,9 +14,8 @@ import {
 import type { ManagerCall, PersonCall, WebAnswer, WebCall } from './web.ts';
 import { answerOf, banner, faultPage, formButton, redirect } from './web.ts';
 
-/** s; wrong passwords in a row lock an account for this long, from any network */
-const lockTime = 900;
-const mostFailures = 50;
+const lockTime = 900; // s for which an account is locked after `mostFailures`
+const mostFailures = 50; // wrong passwords in a row, from any network
 
 const fullQueueWait = 5; // seconds until a caller may try again if the queue of passwords was full
 
@@ -30,7 +29,7 @@ export function explainLinks({ t, query }: WebCall): WebAnswer {
   return page(t, title, body);
 }
 
-/** The button helps people who are signed in, as after opening a link here. */
+/** The button helps people who have opened the link in this browser before. */
 function gone(t: Texts): WebAnswer {
   const { gone: title, goneText, already, again } = t.signIn;
   const body = markup`<p class="lead">${goneText}</p><p>${already}</p><p><a class="btn go" href="/me">${again}</a></p>`;
@@ -84,8 +83,8 @@ export async function signIn(call: WebCall): Promise<WebAnswer> {
 
 /**
  * Returns the stored hash if the password matches, else ''. Must run in the queue, so that parallel
- * tries cannot exceed the limit. A try for a locked account counts alike with a right and a wrong
- * password, so that the count does not reveal it.
+ * tries cannot exceed the limit. While an account is locked, right and wrong passwords count alike,
+ * so that the count does not reveal the right password.
  */
 async function tryPassword(call: WebCall, name: string, password: string, browser: string | null): Promise<string> {
   const { store, now, log, limits, passwordCost } = call;
@@ -125,7 +124,7 @@ export async function chooseStudy({ t, manager, ...call }: ManagerCall): Promise
   return answerOf(shell({ t, title: t.signIn.chooseStudy, isNarrow: true, signOut, body }));
 }
 
-/** Cached map tiles show where the person was. */
+/** Makes the browser forget cached map tiles, which show where the person was. */
 const forgetting = { 'Clear-Site-Data': '"cache"' };
 
 export async function signOut(call: PersonCall): Promise<WebAnswer> {

@@ -1,4 +1,4 @@
-// Sends the tables of a study as a ZIP archive, of which no file is left on the disk.
+// Sends the tables of a study as a ZIP archive, and leaves no file of it on the disk.
 import type { StudyRecord } from '../model/study.ts';
 import { addDays, localDay } from '../model/time.ts';
 import { type MarkupValue, markup, optionList } from './pages/markup.ts';
@@ -9,7 +9,7 @@ import { readPeople, type StudyPerson } from './study-people.ts';
 import type { FormFields, StudyCall, WebAnswer } from './web.ts';
 import { banner, faultPage, fileAnswer, formOf, isShownDay, redirect } from './web.ts';
 
-const mostPersonDays = 2000; // a process writes these in a few minutes
+const mostPersonDays = 2000; // days times people in an archive; their export takes a few minutes
 const usualDays = 30;
 const cellSizes = ['250', '500', '1000']; // m; the cells hide exact places
 
@@ -20,7 +20,7 @@ function askedIn(fields: FormFields, { study, now }: StudyCall): Asked | null {
   const yesterday = addDays(localDay(now, 'UTC'), -1);
   const { from = addDays(yesterday, 1 - usualDays), to = yesterday, coarse = '', names } = fields;
   if (!isShownDay(from) || !isShownDay(to) || from > to) return null;
-  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // never exact places
+  if (coarse !== '' && !cellSizes.includes(coarse)) return null; // an unknown size must not mean exact places
   const hasNames = names === 'yes' && study.show_names === true;
   return { from, to, coarse: coarse === '' ? null : Number(coarse), hasNames };
 }

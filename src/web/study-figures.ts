@@ -77,7 +77,7 @@ async function readMembers({ users }: Store, study: string, month: string): Prom
   }
 }
 
-/** `until`: the end of the month, or now. Publishes nothing before the month has settled. */
+/** `until`: the end of the month, or now. Has no published figures before the month has settled. */
 async function readMonthTable(
   { store, study, now, cache }: StudyCall,
   month: string,
@@ -100,7 +100,7 @@ async function readMonthTable(
   return { exact: exactCells(read), report, share, counted: new Set(read.tallies.keys()) };
 }
 
-/** Over all people with recorded time. A person counts from their registration until `end`. */
+/** Covers all people with recorded time, each from their registration until `end`. */
 function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], end: number): number {
   const start = startOfDay(daysOfMonth(month).from, 'UTC');
   let [recorded, possible] = [0, 0];

@@ -96,7 +96,7 @@ ${pageLinks(chosen.length, query.page, page, t)}`;
   return studyPage(call, words.people, body, 'people', foot);
 }
 
-/** Classes of the columns. `s`: the reader can sort by the column, `ns`: not; `n`: numbers. */
+/** CSS classes of columns. `s`: the reader can sort by the column, `ns`: cannot. `n`: numbers. */
 const columns = {
   person: 's',
   silence: 's',
@@ -170,7 +170,7 @@ function stateText(person: StudyPerson, now: number, t: Texts): string {
   return t.study.states[state](days === 0 ? null : t.days(days));
 }
 
-/** A day is as high as its recorded share. A line at the bottom means 0. */
+/** Draws a column for each day, as high as the recorded share. A line at the bottom means 0. */
 function fortnightStrip(shares: readonly (number | null)[], t: Texts): Markup {
   const bars = shares.map((share, i) => {
     if (share === null || share === 0) return '';
@@ -197,7 +197,7 @@ export async function sendReminders(call: StudyCall): Promise<WebAnswer> {
   return fileAnswer(`${csvLine(names.split(' '))}${lines.join('')}`, `${study.name}-reminders.csv`, csvType);
 }
 
-/** The text is in the language of the study. null: the person cannot repair the phone. */
+/** Returns a text in the language of the study; null if the person cannot repair the phone. */
 function letterTo({ broken }: StudyPerson, { study, t }: StudyCall): string | null {
   const own = textsFor([study.language ?? t.language]);
   const words = broken === null || broken.code === 'stopped' ? undefined : own.mine.phoneWords[broken.code];

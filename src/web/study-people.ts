@@ -38,7 +38,7 @@ export const needsReminder = (person: PersonStatus, now: number): boolean =>
 export const matches = ({ shown, user, app }: StudyPerson, text: string): boolean =>
   [shown, user.subgroup ?? '', app].some((one) => one.toLowerCase().includes(text.trim().toLowerCase()));
 
-/** Failing states come first; within a state, the people who have been in it longest. */
+/** Puts people in failing states first, and sorts people in the same state by its duration. */
 export async function readPeople(store: Store, study: StudyRecord, now: number): Promise<StudyPerson[]> {
   const people: StudyPerson[] = [];
   for await (const status of everyStatus(store, { now, study: study.name })) {
@@ -80,13 +80,13 @@ export interface Fortnight {
 }
 
 const days = 14;
-const mostCached = 50_000; // values: a few numbers, or the table of a month with its people's UUIDs
+const mostCached = 50_000; // values; each is a few numbers, or the table of a month with UUIDs
 
 /** Reads a figure of a person again only after the data of the person changed. */
 export class FigureCache {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
-  /** `what`: the figure, with everything that it depends on besides the person's data. */
+  /** `what`: names the figure and everything besides the person's data on which the figure depends. */
   get<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
     const { state, profile, waiting } = figures;
     const { last_run_ts, complete_until, retained } = state;
@@ -104,7 +104,7 @@ export class FigureCache {
   }
 }
 
-/** Answers reads of the state, and of an empty usercache, from the person's status. */
+/** Returns a store that reads the state, and an empty usercache, from the person's status. */
 export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };

@@ -3,7 +3,7 @@ import { errorText } from '../model/mobility-error.ts';
 import type { BaseMap } from './pages/day-map.ts';
 import { faultPage, type WebAnswer, type WebCall } from './web.ts';
 
-/** The pages below `prefix` must have a route for tiles. */
+/** Returns the base map for pages below `prefix`, which must have a route for tiles. */
 export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
   tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
 

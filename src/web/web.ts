@@ -29,7 +29,7 @@ export interface WebCall {
   t: Texts;
   preferred: readonly string[]; // the languages of the reader, the best first
   store: Store;
-  /** Stores entries within the limits of puts. Pages store entries only with it. */
+  /** Stores entries within the limits of puts. Pages must not store entries otherwise. */
   put: (
     user: UserRecord,
     checked: readonly CheckedEntry[],
@@ -47,9 +47,9 @@ export interface WebCall {
   turns: ImportTurns;
   passwordCost?: number | undefined;
   cache: FigureCache;
-  /** The server does one heavy work of a kind at a time. null: another call does it now. */
+  /** Claims work that only one call may do at a time. Returns null if another call does it. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
-  /** A server that is a program makes the archive in a process of low priority. */
+  /** `mobility serve` makes the archive in a separate process of low priority. */
   makeArchive: (request: ArchiveRequest) => AsyncIterable<Uint8Array>;
   zone: string; // the time zone of the server, for times that belong to no person
   tiles: Tiles | null;
@@ -98,7 +98,7 @@ export const fileAnswer = (body: WebAnswer['body'], name: string, type: string):
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
-/** `id`: number of the request, for the operator. `wait`: seconds, for status 429. */
+/** `id`: number of the request, for the operator. `wait`: s until the next try, for status 429. */
 export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: string; wait?: number } = {}): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const again = status === 429 && ` ${t.tryAgain(Math.ceil(wait / 60))}`;
@@ -108,7 +108,7 @@ export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: str
   return { status, body: shell({ t, title, isNarrow: true, query: null, body }), headers };
 }
 
-/** The years 2 to 9998: pages also show neighbouring days, which must be in the years 1 to 9999. */
+/** True for days of the years 2 to 9998: pages also show days beside, in the years 1 to 9999. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
 type Hidden = Readonly<Record<string, string | number>>;

@@ -20,7 +20,7 @@ const serverFields: ReadonlySet<string> = new Set(
 );
 
 const maxProfileLength = 1024 * 1024; // characters; a profile is read and written as a whole
-const defaultMpg = 32; // miles per gallon of a car that nobody described; as in the e-mission server
+const defaultMpg = 32; // miles per gallon of a car without a description, as in the e-mission server
 
 export const profileRoutes: readonly Route[] = [
   {

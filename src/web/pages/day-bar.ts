@@ -5,11 +5,11 @@ import { html, Markup } from './markup.ts';
 import { modeFill, styleOf } from './mode-styles.ts';
 import type { Texts } from './texts/texts.ts';
 
-/** Width of a letter in per cent of the bar, on a phone of 390 px. */
+/** Width of a letter in per cent of the bar, on a phone of 390 px; `rowLetter`: in a row of a month. */
 const letter = 2;
 const rowLetter = 3.7;
 
-/** Positions are in per cent, so that text is not stretched. `isRow`: without hours and texts. */
+/** Positions are in per cent, so that text is not stretched. `isRow`: draws a row of a month. */
 export function dayBar(day: ShownDay, items: readonly DayItem[], t: Texts, isRow = false): Markup {
   const { from, to } = day.observed;
   const x = (ts: number): number => Math.round(((ts - from) / (to - from)) * 10_000) / 100;

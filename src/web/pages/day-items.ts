@@ -12,9 +12,9 @@ import { ownValue, type Texts } from './texts/texts.ts';
 
 export interface ShownPlace {
   name: string;
-  mark: string; // the label beside its ring on the map
+  mark: string; // the label of the place on the map
   isNamed: boolean;
-  isGuess?: boolean; // true if only the nights spent there make it the home
+  isGuess?: boolean; // true: the place has no name, but the nights spent there suggest a home
   look: 'home' | 'work' | 'place';
 }
 
@@ -40,7 +40,7 @@ export type DayItem = { from: number; to: number } & (
   /** `since`: the start of a stay that began before the day. */
   | { kind: 'stay'; place: ShownPlace; since: number | null }
   /**
-   * `here`, `there`: the places before and after the gaps, of which `parts` are joined.
+   * `here`, `there`: the places before and after the gap. `parts`: the number of joined gaps.
    * `byAir`: only a plane covers the distance in this time.
    */
   | {
@@ -159,9 +159,9 @@ export function namedPlaces(places: Places, t: Texts, isOwn: boolean): (position
   };
 }
 
-const leastHome = 0.8; // probability of a home that is shown as one
+const leastHome = 0.8; // least probability of a place that is shown as the home
 
-/** Seconds. `past` could have been recorded up to `now`. `share` is `recorded / past`. */
+/** Seconds. `past`: time until `now` that could have been recorded. `share`: `recorded / past`. */
 export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: number) {
   const missing = spans.filter(({ kind, reason }) => kind === 'unobserved' && !outside.has(reason!));
   const unseen = missing.reduce((sum, { from, to }) => sum + Math.max(0, Math.min(to, now) - from), 0);
@@ -169,7 +169,7 @@ export function recordedTime({ moving_s, staying_s, spans }: ObservedDay, now: n
   return { recorded, past: recorded + unseen, share: recorded === 0 ? 0 : recorded / (recorded + unseen) };
 }
 
-/** The start of the day if no part is final. */
+/** Returns the time until which the day is final; the start of the day if no part is final. */
 export const settledUntil = ({ completeUntil, observed: { from, to } }: ShownDay): number =>
   completeUntil === null ? from : Math.max(from, completeUntil >= to - 1 ? to : completeUntil);
 

@@ -65,7 +65,7 @@ type Point = [x: number, y: number];
 
 type View = ReturnType<typeof fitView>;
 
-/** `metres`: m per unit; `degree`: units per degree of longitude; edges in degrees. */
+/** `metres`: m per unit. `degree`: units per degree of longitude. `west`, `north`, `south`: degrees. */
 function fitView(positions: readonly Position[]) {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {
@@ -96,9 +96,8 @@ function fitView(positions: readonly Position[]) {
   };
 }
 
-const widestTile = 256; // units
-/** A map that needs more tiles, because the file lacks low zoom levels, has none. */
-const mostTiles = 36;
+const widestTile = 256; // units of the SVG
+const mostTiles = 36; // a map shows no tiles if it needs more, because the file lacks low zoom levels
 
 /** Draws each tile between its corners: Web Mercator is nearly linear within a tile. */
 function tilesBehind(view: View, { minZoom, maxZoom, href }: BaseMap): string {
@@ -158,7 +157,7 @@ function roundLength(most: number): number {
   return [5, 2, 1].map((n) => n * power).find((n) => n <= most)!;
 }
 
-/** A label is in the first of `labelAngles` where it hides nothing, or left out. */
+/** Draws each label at the first of `labelAngles` where it hides nothing, else leaves it out. */
 function drawRings(view: View, around: MapPlace | undefined, { length }: MapWords, { taken, points }: Drawn) {
   if (around === undefined) return { circles: '', labels: '' };
   const { project, metres, height } = view;

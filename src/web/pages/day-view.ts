@@ -54,7 +54,7 @@ export function modeLegend(trips: readonly Trip[], t: Texts, more: MarkupValue =
   return (modes.length > 0 || more) && markup`<ul class="legend">${modes}${more}</ul>`;
 }
 
-/** A day shows such a flag once, not at every trip in the time range. */
+/** Flags that a day shows once, not at every trip in the time range. */
 const ofTime: ReadonlySet<Flag> = new Set(['sources_disagree', 'clock_moved', 'correction_contradicted']);
 
 function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts, { ofFlag }: DayActions): MarkupValue {
@@ -66,7 +66,7 @@ function flagNotes(day: ShownDay, isShown: (flag: Flagged) => boolean, t: Texts,
     });
 }
 
-/** null: the patterns of all modes. A page with bars must contain the patterns once. */
+/** `trips` null: the patterns of all modes. A page with bars must contain the patterns once. */
 export function barPatterns(trips: readonly Trip[] | null): Markup {
   const used = trips?.flatMap(({ sections }) => sections.map(({ sensed_mode }) => styleOf(sensed_mode).name));
   return new Markup(modePatterns(new Set(used ?? modeStyles.map(({ name }) => name))));
@@ -111,7 +111,7 @@ function drawMap(day: ShownDay, trips: readonly Trip[], t: Texts, { base = null,
     if (!places.some((one) => one.name === name)) places.push({ position, mark, name });
   }
   const isHome = ({ name }: { name: string }): number => Number(name === t.me.home);
-  places.sort((a, b) => isHome(b) - isHome(a)); // distances are from home
+  places.sort((a, b) => isHome(b) - isHome(a)); // the map shows distances from the first place
   const [first, ...others] = places;
   if (first === undefined) return '';
   const title = t.me.mapInWords(others.map((one) => whereIs(one, first, t)).join(' '));
@@ -128,7 +128,7 @@ function whereIs({ name, position }: NamedPosition, from: NamedPosition, t: Text
   return t.me.isFrom(name, t.length(metres), t.me.compass[Math.round(bearing / 45) % 8]!, from.name);
 }
 
-/** The direction from the nearest place of the day with a name; null: no place has a name. */
+/** Returns where the place is, seen from the nearest place with a name; null if none has a name. */
 function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: ShownPlace, t: Texts): string | null {
   if (isNamed || isGuess) return null;
   const ends = trips.flatMap(({ start_loc, end_loc }) => [start_loc, end_loc]);
@@ -140,7 +140,7 @@ function whereUnnamed({ trips, placeAt }: ShownDay, { name, isNamed, isGuess }: 
   return nearest === undefined ? null : whereIs(here, nearest, t);
 }
 
-/** m, and degrees from north, on a flat earth: exact enough for a town. */
+/** Returns m, and degrees from north, on a flat earth, which is exact enough for a town. */
 function vectorBetween([lonA, latA]: Position, [lonB, latB]: Position): { metres: number; bearing: number } {
   const east = (((lonB - lonA + 540) % 360) - 180) * Math.cos((((latA + latB) / 2) * Math.PI) / 180);
   return {

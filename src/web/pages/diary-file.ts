@@ -1,4 +1,4 @@
-// Writes days to one HTML file without forms, which fetches nothing.
+// Makes HTML files of days. The files have no forms and fetch nothing.
 import type { ShownDay } from './day-items.ts';
 import { barPatterns, dayView } from './day-view.ts';
 import { markup } from './markup.ts';

@@ -1,6 +1,6 @@
 // Makes safe HTML: a template escapes every value that is not HTML itself.
 
-/** Removes control characters and characters that reorder text. */
+/** Escapes a text for HTML. Removes control characters and characters that reorder text. */
 export function html(text: string): string {
   const plain = text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, '');
   return plain.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
@@ -18,9 +18,7 @@ export class Markup {
 /** HTML is kept, texts are escaped, lists are joined, `false`, null and undefined are left out. */
 export type MarkupValue = Markup | string | number | false | null | undefined | readonly MarkupValue[];
 
-/**
- * Tag of HTML templates, as in `markup\`<a href="${address}">\``. Attributes need double quotes.
- */
+/** Tag of HTML templates, as in `markup\`<a href="${address}">\``. Attributes need double quotes. */
 export function markup(pieces: TemplateStringsArray, ...values: readonly MarkupValue[]): Markup {
   return new Markup(pieces.reduce((text, piece, i) => text + textOf(values[i - 1]) + piece));
 }

@@ -10,7 +10,7 @@ export const modeStyles: readonly ModeStyle[] = travelModes
 
 export const styleOf = (sensedMode: string): ModeStyle => modeLook(plainMode(sensedMode));
 
-/** Paper is white, so prints use the light colours. */
+/** Returns CSS rules. Prints use the light colours, because paper is white. */
 export function modeRules(): string {
   const colours = (which: 'light' | 'dark'): string => modeStyles.map((s) => `--${s.name}:${s[which]}`).join(';');
   const dashed = (dash: string): string => (dash === '' ? '' : `;stroke-dasharray:${dash}`);
@@ -25,7 +25,7 @@ export function modeRules(): string {
   );
 }
 
-/** Also has the pattern for drafts. A page must contain the patterns once. */
+/** Draws the patterns of modes and of drafts. A page must contain the patterns once. */
 export function modePatterns(names: ReadonlySet<string>): string {
   const patterns = modeStyles
     .filter(({ name, pattern }) => names.has(name) && pattern !== '')

@@ -3,7 +3,7 @@ import { toSvgSource } from 'lean-qr/extras/svg';
 
 const border = 4; // modules; scanners need this border around a code
 
-/** Makes lines of half blocks. The drawn border helps scanners on dark and on light terminals. */
+/** Draws a QR code in lines of half blocks. The border helps scanners on dark and light terminals. */
 export function qrText(text: string): string {
   const code = generate(text);
   const isLight = (x: number, y: number): boolean => !code.get(x, y);

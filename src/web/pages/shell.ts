@@ -41,7 +41,7 @@ function languageLinks(t: Texts, query: Readonly<Record<string, string>>): Marku
   return markup`<nav aria-label="${t.languages}">${links}</nav>`;
 }
 
-/** `style`: for a file, which may fetch nothing; null: for a page of the server. */
+/** `style`: the CSS of a file, which may fetch nothing; null for a page of the server. */
 export function document(t: Texts, title: string, style: string | null, body: MarkupValue): Markup {
   const look =
     style === null

@@ -6,7 +6,7 @@ const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
 export const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 export const lower = (words: string): string => words.charAt(0).toLowerCase() + words.slice(1);
 
-/** By the categories of `Intl.PluralRules`: in English `one` and `other`. */
+/** The forms of a noun by the categories of `Intl.PluralRules`: in English `one` and `other`. */
 export type PluralForms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
 /**
@@ -62,7 +62,7 @@ export function localeFormats(locale: string, underMinute: string, dayUnit: stri
         `${date(ts, zone, { day: 'numeric', month: 'long' })}, ${clockText(ts, zone)}`,
       weekdayAndClock: (ts: number, zone: string): string =>
         `${date(ts, zone, { weekday: 'long' })}${at}${clockText(ts, zone)}`,
-      /** Today as 23:31, in this week as Mon 16:08, older as 19 Nov. */
+      /** Writes a time of today as 23:31, of the last 6 days as Mon 16:08, an older time as 19 Nov. */
       lately: (ts: number, now: number, zone: string): string => {
         if (localDay(ts, zone) === localDay(now, zone)) return clockText(ts, zone);
         if (now - ts < 6 * 86_400) return `${date(ts, zone, { weekday: 'short' })} ${clockText(ts, zone)}`;

@@ -7,7 +7,7 @@ export type { Texts };
 
 export const languages: Readonly<Record<string, Texts>> = { en, de, fr, es };
 
-/** Inherited properties do not count, because users write the names. */
+/** Ignores inherited properties, because `name` may be a text that a user wrote. */
 export const ownValue = <T>(words: Readonly<Record<string, T>>, name = ''): T | undefined =>
   Object.hasOwn(words, name) ? words[name] : undefined;
 
