@@ -154,7 +154,7 @@ it('each section of a trip in a vehicle has its own question, and one save corre
 
 /** Splits a trip in two in its middle; returns the address of the page that reports it. */
 const split = (html: string): Promise<string> => {
-  const fields = formWith(html, 'Split it in two');
+  const fields = formWith(html, 'Split this trip in two');
   return correct({ ...fields, kind: 'split', ts: fields.trip_ts! });
 };
 
@@ -197,7 +197,7 @@ it('a label keeps its part of the trip when the trip is joined with another one'
     [...(await dayPage()).matchAll(/class="ic (?!waiting)(\w+)"/g)].map((m) => m[1]!);
   const before = await modes();
   expect(before).toContain('bus');
-  await correct(formWith(html, 'Join with the one before'));
+  await correct(formWith(html, 'Join with the trip before'));
   expect(trips(await dayPage())).not.toContain(second);
   expect(await modes()).toEqual(before);
   await undoAll();
@@ -214,7 +214,7 @@ it('a preview shows the corrected day and saves nothing, and a wrong time is sho
   expect(dropped).toContain(notSaved);
   expect(trips(dropped)).toHaveLength(trips(before).length - 1);
   expect(shown(await dayPage())).toBe(shown(before));
-  const wrong = await preview({ ...formWith(html, 'Split it in two'), clock: '03:33' });
+  const wrong = await preview({ ...formWith(html, 'Split this trip in two'), clock: '03:33' });
   for (const part of ['The time must lie within the trip', 'value="03:33"']) expect(wrong).toContain(part);
   await correct(formWith(dropped, 'Save', notSaved));
   expect(trips(await dayPage())).toHaveLength(trips(before).length - 1);

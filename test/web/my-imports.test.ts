@@ -53,7 +53,7 @@ it('imports a file, excludes its entries, and includes them again', async () => 
   expect(await text('/me/data')).toMatch(/0 records added, 12[12] known before/);
 
   await pressUndo();
-  expect([await tripsWeekAgo(), await text('/me/data')]).toEqual([0, expect.stringContaining('Use it again')]);
+  expect([await tripsWeekAgo(), await text('/me/data')]).toEqual([0, expect.stringContaining('Use these records again')]);
   await pressUndo();
   expect(await tripsWeekAgo()).toBe(1);
 });
