@@ -126,7 +126,7 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
     },
 
     /**
-     * Like `admit`, but does not throw a 403: the password may be meant for a proxy, and the body may
+     * Like `admit`, but does not throw a 403: the password may be for a proxy, and the body may
      * still contain a token. Keeps the 403 in `refusal`.
      */
     async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
