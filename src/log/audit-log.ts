@@ -6,13 +6,11 @@ import { makeFolders, unlessMissing } from '../util/make-folders.ts';
 
 export interface Act {
   ts: number;
-  /** The account on the operating system, or the account on the web pages. */
-  who: string;
+  who: string; // the account on the operating system, or the account on the web pages
   action: string;
   /** The `audit_key` of each user concerned. An erasure removes the key from the store. */
   people: readonly string[];
-  /** The flags that limited the act, such as `--study sunny`. */
-  how: string;
+  how: string; // the flags that limited the act, such as `--study sunny`
   outcome: 'done' | 'partly' | 'failed';
 }
 

@@ -10,8 +10,7 @@ import { type LogName, logKinds, logNames } from './file-names.ts';
 interface ArchiveOptions {
   folder: string;
   source: string;
-  /** The name of the file that this process writes; empty if there is none. */
-  current: () => string;
+  current: () => string; // the name of the file that this process writes; empty if there is none
   today: () => string;
   maxFiles: number;
 }

@@ -8,14 +8,10 @@ export interface LogName {
   name: string;
   compressed: boolean;
   kind: LogKind;
-  /** The kind, with a number if several processes write at the same time: `server-2`. */
-  source: string;
-  /** `YYYY-MM-DD`, in the time zone of the host. */
-  day: string;
-  /** 1, or the next number if a process starts after files of the day were compressed. */
-  run: number;
-  /** 0 for the first file; the file after a full one has the next number. */
-  part: number;
+  source: string; // the kind, with a number if several processes write at the same time: `server-2`
+  day: string; // `YYYY-MM-DD`, in the time zone of the host
+  run: number; // 1, or the next number if a process starts after files of the day were compressed
+  part: number; // 0 for the first file of a run; the file after a full file has the next number
 }
 
 const pattern = /^(((server|pipeline)(?:-\d{1,4})?)-(\d{4}-\d{2}-\d{2})(?:-(\d{1,9}))?(?:\.(\d{1,9}))?\.log)(\.gz)?$/;

@@ -21,8 +21,7 @@ export function createStamp(zone: string): (ts: number) => string {
 export interface FileLine {
   time: number;
   level: Level;
-  /** The process and the call, such as `w1-42`. */
-  thread: string;
+  thread: string; // the process and the call, such as `w1-42`
   message: string;
 }
 

@@ -11,8 +11,7 @@ export interface LineLogOptions {
 
 /** Lines that are not formatted yet. `text` formats them, which takes time. */
 export interface Lines {
-  /** Approximate number of characters. */
-  size: number;
+  size: number; // approximate number of characters
   text(): string;
 }
 

@@ -25,8 +25,7 @@ export interface ReadOptions {
 }
 
 export interface ReadStats {
-  /** Lines that are not in the log's format: a full disk may have cut them off. */
-  foreign: number;
+  foreign: number; // lines that are not in the log's format: a full disk may have cut them off
   unreadable: { file: string; reason: string }[];
   polls: number;
 }

@@ -17,8 +17,7 @@ const retryAfter = 1000; // ms after a failure; until then, lines are dropped wi
 export interface FileLogOptions extends Pick<Config, 'logDir' | 'logLevel' | 'logMaxFiles'> {
   kind: LogKind;
   threadId?: string | undefined;
-  /** MiB after which a new file starts. */
-  maxSizeMiB?: number;
+  maxSizeMiB?: number; // MiB after which a new file starts
   /** Called once for each failure, when lines are dropped or files cannot be compressed. */
   warn: (text: string) => void;
 }

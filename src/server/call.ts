@@ -8,8 +8,7 @@ import type { BodyShare } from './byte-budget.ts';
 import { type Cause, type Problem, problemResponse } from './problem.ts';
 
 export interface Call {
-  /** The thread id of its log lines and the request id of its answer, such as `w1-42`. */
-  readonly id: string;
+  readonly id: string; // the thread id of the log lines and the request id of the answer: `w1-42`
   readonly log: Log;
   readonly method: string;
   /** The path as sent, without the query. In paths of pages, user and day are replaced. */

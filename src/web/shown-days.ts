@@ -37,8 +37,7 @@ export async function* shownDays(
     const reaches = earlier !== null && earlier.end_ts > observed.from;
     const before = reaches ? await previous(earlier.start_ts) : earlier;
     const trips = reaches ? [labels.stated(earlier), ...began] : began;
-    const neighbours = { before, after: later };
     const read = { completeUntil, locatedUntil, placeAt, now, labelWords };
-    yield { observed, trips, began, ...neighbours, labels, flagged, ...read };
+    yield { observed, trips, began, before, after: later, labels, flagged, ...read };
   }
 }

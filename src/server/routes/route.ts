@@ -51,8 +51,7 @@ export interface Route {
   registers?: true; // the call may create the account of its caller
   /** The answer contains days or trips of the caller. The profile records the last fetch. */
   fetches?: true;
-  /** The fields of the body besides the token. */
-  body?: BodySchema;
+  body?: BodySchema; // the fields of the body besides the token
   /** The member of the body that is a long list of entries. `answer` gets them in `call.list`. */
   list?: string;
   /** True: the body may have as many bytes as `MOBILITY_BODY_LIMIT` allows. False: 1 MiB. */
