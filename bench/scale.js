@@ -33,7 +33,7 @@ const dayOfEntries = 1_064; // mean of the recorded days
  * another commit, built: compares a day of both builds only. `everybody`: runs the command for that many users only.
  */
 export async function scale({ folder, users = 800, days = 365, peer, everybody } = {}) {
-  const cases = folder ? readCases(folder) : simulatedCases();
+  const cases = folder ? readCases(folder) : simulatedCases(everybody === undefined ? 2 : 1);
   const name = folder ? `${cases.length} recorded cases` : `${cases.length} simulated cases`;
   if (everybody !== undefined) return inFolder((place) => measureEverybody(place, cases, name, everybody));
   console.log(`\nscale: ${name}, copied to ${users} users; CPU is user and system of all threads`);
@@ -55,10 +55,10 @@ function readCases(folder) {
   return files.sort().map((file) => JSON.parse(gunzipSync(readFileSync(join(folder, file)))).phone_to_server);
 }
 
-function simulatedCases() {
+function simulatedCases(days) {
   return ['android', 'ios'].flatMap((platform) =>
     Array.from({ length: 4 }, (_, i) =>
-      [...simulateDays({ platform, day: '2024-03-11', seed: `case ${i}` }, 2)].flat(),
+      [...simulateDays({ platform, day: '2024-03-11', seed: `case ${i}` }, days)].flat(),
     ),
   );
 }
