@@ -148,6 +148,8 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   };
   const end_ts = to === undefined ? Math.min(clockTs(day, '24:00', zone), now) : passed(to);
   const range = { start_ts: passed(from ?? '00:00'), end_ts };
+  if (to !== undefined && range.start_ts >= end_ts)
+    throw usageError(`--to: expected a time after --from (${from ?? '00:00'}), found ${to}`);
   const fields = {
     ...(['set-aside', 'add', 'at-home', 'at-place'].includes(what) ? range : { ts: passed(at ?? need('--at')) }),
     ...(['mode', 'add'].includes(what) && { mode: mode ?? need('--mode') }),
