@@ -1,4 +1,5 @@
 // Contract: transit feeds.
+import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { newId, type Use } from './kit.ts';
 
@@ -30,6 +31,16 @@ export function feedTests(use: Use): void {
     expect(await feeds.index(id!)).toBeNull();
     expect((await feeds.list()).filter((feed) => feed.id === id)).toEqual([{ id, facts: null }]);
     expect(await present()).toEqual([]);
+  });
+
+  it('an index that is larger than a part is returned whole', async () => {
+    const { feeds } = use.store;
+    const id = newId();
+    const index = randomBytes(9 * 1024 * 1024).toString('base64'); // random, so that it stays as large when compressed
+    await feeds.add({ id, facts: {}, index }, zip(10));
+    expect((await feeds.index(id)) === index).toBe(true);
+    expect((await present()).map((feed) => feed.id)).toEqual([id]);
+    await feeds.remove(id);
   });
 
   it('a feed that was added again replaces the one before', async () => {
