@@ -81,7 +81,7 @@ function newCall({ source, thread, time }: LogLine) {
   return {
     source,
     thread,
-    seen_ts: time, // when the first line that was read was written
+    seen_ts: time, // the time of the first line that was read
     start_ts: null as number | null,
     end_ts: null as number | null,
     method: '', // empty until START, END or Answered is read; without them, the call is not shown

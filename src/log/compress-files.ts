@@ -67,7 +67,7 @@ function finishedFiles(logs: LogName[], options: ArchiveOptions): LogName[] {
   return plain.filter(({ name, source, day }) => name !== current && (day < today || name !== last.get(source)));
 }
 
-/** If the clock was set back, a compressed file of the name may exist. Then appends to that file. */
+/** If the clock was set back, the compressed file may exist already. Then appends to this file. */
 async function compress(path: string): Promise<void> {
   await copyFile(`${path}.gz`, `${path}.gz.draft`).catch(unlessMissing);
   await replaceByGzip(`${path}.gz`, createReadStream(path));

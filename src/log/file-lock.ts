@@ -18,7 +18,7 @@ export function tryLock(folder: string, name: string): Lock | null {
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // MEMORY: no journal file
+    database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE'); // MEMORY avoids a journal file
     return { release: () => database.isOpen && database.close() };
   } catch (error) {
     database.close();

@@ -46,7 +46,7 @@ function unwritable(dir: string, error: unknown): MobilityError {
   );
 }
 
-/** Resolves when a kill of this process would lose no line any more, or if the primary has ended. */
+/** Resolves when the lines have left this process. Ignores errors: the primary may have ended. */
 function sendToPrimary(logLines: string): Promise<void> {
   return new Promise((resolve) => process.send!({ logLines }, undefined, {}, () => resolve()));
 }

@@ -11,7 +11,7 @@ const batchSize = 64 * 1024; // characters per write
 interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   /** Rejects if the lines could not be written. */
   write: (lines: string) => Promise<void>;
-  /** Called when the first line is dropped, and again only after the log has reported all of them. */
+  /** Called when a line is dropped, and again only after the log has reported all dropped lines. */
   warn: (text: string) => void;
 }
 

@@ -42,7 +42,7 @@ export function readLogs(options: ReadOptions): { lines: AsyncGenerator<LogLine>
 
 async function* readAll(options: ReadOptions, stats: ReadStats): AsyncGenerator<LogLine> {
   const { dir, since = -Infinity, until = Infinity, follow } = options;
-  const ends = new Map<string, number>(); // bytes already read, by name without `.gz`; Infinity: do not read more
+  const ends = new Map<string, number>(); // by name without `.gz`: bytes already read; Infinity: the file is done
   for (; follow?.aborted !== true; stats.polls += 1) {
     const isSkipping = follow !== undefined && options.since === undefined && stats.polls === 0;
     const logs = await listLogs(options);

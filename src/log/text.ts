@@ -30,7 +30,7 @@ export function oneLine(text: string): string {
 
 /**
  * Makes a text safe for a screen: control characters and marks of the direction of text become text
- * such as `\u001b`. JSON keeps its meaning, because a JSON string may write a character so.
+ * such as `\u001b`. JSON keeps its meaning: `\u001b` in a JSON string is the same character.
  */
 export const printable = (text: string): string => text.replace(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/gu, escaped);
 
@@ -45,7 +45,7 @@ export function word(text: string): string {
 /** Removes the query of a path, because the log must not contain it. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
-/** A word of ASCII without quotes, brackets and commas stays; other texts become a JSON string. */
+/** Returns a word of ASCII without quotes, brackets and commas as it is, other texts as JSON. */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);

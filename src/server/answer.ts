@@ -45,7 +45,7 @@ export async function streamedAnswer(
   };
   const encoder = new TextEncoder();
   let next: typeof first | null = first;
-  // This cannot be a generator: if the reader leaves before the first piece, its `finally` is not run.
+  // This is not a generator, whose `finally` would not run if the reader leaves before the first piece.
   const encoded: AsyncIterableIterator<Uint8Array> = {
     [Symbol.asyncIterator]: () => encoded,
     next: async () => {

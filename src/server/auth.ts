@@ -15,7 +15,7 @@ import type { Route } from './routes/route.ts';
 export interface AuthMethod {
   /** Returns null if a valid token has no account. Throws a 403 `Problem` if the token is invalid. */
   find(token: string): Promise<UserRecord | null>;
-  /** Returns the name that `/profile/create` may register, or null. Throws a `Problem` to refuse. */
+  /** Returns the name that `/profile/create` may register; null: none. Throws a `Problem` to refuse. */
   nameToRegister(token: string, call: JoinCall): Promise<string | null>;
 }
 

@@ -8,14 +8,14 @@ import { type Problem, tooManyCalls, unavailable } from './problem.ts';
 export const mebibyte = 1024 * 1024;
 
 /**
- * Bytes of one process. 150 MiB of memory are enough for 64 phones that send 10,000 entries at the
- * same time. A single body or answer always fits.
+ * Limits of one process, in bytes. 150 MiB of memory are enough for 64 phones that send 10,000
+ * entries at the same time. A single body or answer always fits.
  */
 export const byteLimits = {
   /** Bodies up to `smallSize` have their own pool, so that large bodies cannot keep them out. */
   small: { total: 16 * mebibyte, perCaller: mebibyte, perNetwork: 8 * mebibyte },
   smallSize: 128 * 1024,
-  /** Larger bodies of authenticated callers; `strangers`: of unauthenticated callers. */
+  /** Larger bodies: `large` of authenticated callers, `strangers` of unauthenticated callers. */
   large: { total: 16 * mebibyte, perCaller: 12 * mebibyte, perNetwork: 0 },
   strangers: { total: 16 * mebibyte, perCaller: 0, perNetwork: 8 * mebibyte },
   answers: { total: 64 * mebibyte, perCaller: 16 * mebibyte, perNetwork: 16 * mebibyte },
@@ -25,7 +25,7 @@ export const byteLimits = {
 
 export type ByteLimits = typeof byteLimits;
 
-export const streamBytes = 256 * 1024; // bytes that a streamed answer counts: its pieces that are not sent yet
+export const streamBytes = 256 * 1024; // bytes counted for a streamed answer: for pieces that are not sent yet
 const smallAnswer = 16 * 1024; // bytes; smaller answers are not counted, since open calls are limited
 const window = 5_000; // ms over which the speed of a body is measured
 const slowBelow = 4 * 1024; // bytes per second; the speed below which a body is slow
@@ -174,7 +174,7 @@ export class ByteBudget {
     while (holder.arrivals[0]!.at < at - window) holder.arrivals.shift();
   }
 
-  /** Returns bytes per second over `window`. An answer is infinitely fast at first, 0 afterwards. */
+  /** Returns bytes per second. An answer counts as infinitely fast for one `window`, then as slow. */
   #speed({ arrivals, born, pool }: Holder): number {
     const now = this.#now();
     if (pool === 'answers') return now - born < window ? Number.POSITIVE_INFINITY : 0;

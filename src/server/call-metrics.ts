@@ -20,7 +20,7 @@ const firstSeries = [
   ['503', 'limit'],
 ] as const;
 
-// Gauges of prom-client that end in `_total`, as only counters should.
+// Gauges of prom-client with a wrong name: only counters should end in `_total`.
 const misnamed = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
 
 /** Sets series to 0 if alerts use them: Prometheus sees no increase in the first sample of a series. */

@@ -31,7 +31,7 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   pendingEntries: config.pendingEntries, // pending and rejected entries together
   unknownKeys: 1_000, // different keys that the service does not know
   linesPerDay: 100_000, // entries that the log lists, one line each; 100,000 lines take 16 MB
-  studyBytesPerDay: 2_048 * mebibyte, // of all new members of a study; enough for the first day of 5,000
+  studyBytesPerDay: 2_048 * mebibyte, // of all new members of a study: 5,000 phones on their first day
 });
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
@@ -67,7 +67,7 @@ const mostRemembered = 20_000; // callers in memory
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));
 
 const mostOpen = 64; // open calls of a caller; a phone has a few, a parallel script more
-const mostAnswers = 4; // pages and diaries of a caller in progress at a time; further ones wait
+const mostAnswers = 4; // pages and diaries that are made for a caller at a time; further calls wait
 
 class Caller {
   openCalls = 0;
@@ -157,7 +157,7 @@ export class CallerLimiter {
     ofDay.add(user.uuid, bytes);
   }
 
-  /** Counts a line of the log for each entry of a put. Returns how many of them may be written. */
+  /** Counts a log line for each entry of a put. Returns how many lines may be written. */
   countLines(userId: string, entries: number): number {
     const { linesPerDay: most } = this.#limits;
     const left = most === 0 ? Infinity : Math.max(0, most - this.#today.lines.of(userId));
@@ -255,13 +255,13 @@ export class CallerLimiter {
     }
   }
 
-  /** Records that a caller exceeded a limit, at most once a minute. `mobility status` shows it. */
+  /** Records for `mobility status` that a caller exceeded a limit, at most once a minute. */
   report({ options }: Problem, userId: string, log: Log): void {
     const { limit, most } = options.members ?? {};
     const name = typeof limit === 'string' ? limit : 'open_calls';
     if (!this.mayRecord(userId, name)) return;
     log.write('WARNING', line.aboutUser(userId, `meets the limit ${name}${most === undefined ? '' : ` = ${most}`}`));
-    // Only operators read this. If the write fails, the refusal and the log line remain.
+    // If the write fails, the caller still gets the refusal, and operators still see the log line.
     this.#store.profiles.merge(userId, { last_limit: name, last_limit_ts: this.#now() }).catch(() => {});
   }
 

@@ -3,7 +3,7 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BlockList, Socket } from 'node:net';
 
-const mostAhead = 8; // calls that a connection may send before an answer; phones and proxies send none
+const mostAhead = 8; // calls that may wait on a connection while an earlier call runs; phones send none
 
 // ms until the headers must have arrived; `crowded`: more than half of the connections are in use
 const headersTimeout = { usual: 20_000, crowded: 5_000 };

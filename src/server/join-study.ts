@@ -11,10 +11,10 @@ import { forbidden, type Problem, tooManyCalls } from './problem.ts';
 export type JoinCall = Pick<Call, 'network' | 'log'>;
 
 // People who may join from one network within an hour, per process. A school class behind one
-// address can join. An attacker needs several networks to use up the 200 people an hour of a study.
+// address can join. An attacker needs several networks to reach the limit of a study, 200 an hour.
 const joinsPerNetwork = 30;
 
-/** The returned function creates the account for a new token of an app. Returns null for others. */
+/** The returned function creates the account for a new token of an app; null for other tokens. */
 export function studyJoins(store: Pick<Store, 'tokens' | 'studies'>, now: () => number) {
   const joins = new WindowCounts(joinWindow, now);
   return async function join(token: string, { network, log }: JoinCall): Promise<UserRecord | null> {

@@ -20,7 +20,7 @@ export function originFinder(trusted: BlockList) {
   };
 }
 
-/** Returns the /24 of an IPv4 address, or the /48 of an IPv6 address, as one customer may have. */
+/** Returns the /24 of an IPv4 or the /48 of an IPv6 address: the sizes that providers often assign. */
 function networkOf(address: string): string {
   if (isIP(address) === 4) return `${address.slice(0, address.lastIndexOf('.'))}.0/24`;
   const groups = expandIPv6(address.toLowerCase()).split(':').slice(0, 3);

@@ -1,4 +1,4 @@
-// Failures of calls as answers: problem details (RFC 9457).
+// Turns failures of calls into answers: problem details (RFC 9457).
 import { STATUS_CODES } from 'node:http';
 import { PartlyStored } from '../intake/put-batch.ts';
 import type { JsonValue } from '../model/json.ts';

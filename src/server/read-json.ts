@@ -39,7 +39,7 @@ const shortElement = 2 * elementDepth;
 const parsedLength = 8 * 1024; // characters that are parsed in one step
 const keptLength = 64 * 1024; // characters that are kept of an element that is not JSON
 
-const mostUnreadable = 10_000; // elements that are not JSON: reading one takes longer
+const mostUnreadable = 10_000; // elements that are not JSON, since reading such elements takes longer
 
 /** Throws a `Problem`: 400 for invalid or deeply nested JSON, 413 beyond the other limits. */
 export async function readJson<Element = never>(

@@ -102,7 +102,7 @@ export function incomingBody(request: Request, incoming: IncomingMessage | undef
     throw badRequest(`expected Transfer-Encoding chunked or none, found ${JSON.stringify(coding.slice(0, 40))}`);
   const sent = incoming && { [Symbol.asyncIterator]: () => incoming.iterator({ destroyOnReturn: false }) };
   return {
-    chunks: sent ?? request.body ?? (async function* () {})(), // `body` comes second: it starts a stream
+    chunks: sent ?? request.body ?? (async function* () {})(), // reading `request.body` starts a stream
     contentLength: headers.get('Content-Length'),
     contentEncoding: headers.get('Content-Encoding'),
   };

@@ -80,7 +80,7 @@ async function runWorker(options: RunServerOptions): Promise<void> {
     await stopping;
     await serving.close();
   } finally {
-    await files.close(); // before the disconnect: the last log lines go to the primary
+    await files.close(); // sends the last log lines to the primary, so the disconnect comes later
     if (worker.isConnected()) worker.disconnect(); // a connected worker does not end
   }
 }

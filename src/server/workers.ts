@@ -7,7 +7,7 @@ const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms; a worker that lived longer is replaced after `firstBackoff`
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
-const numberVariable = 'MOBILITY_WORKER_NUMBER'; // in the environment of each worker
+const numberVariable = 'MOBILITY_WORKER_NUMBER'; // an environment variable of each worker
 
 interface WorkersOptions {
   count: number;

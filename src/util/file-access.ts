@@ -13,7 +13,7 @@ export async function fileText(path: string): Promise<string> {
   const bytes = await readFile(path).catch((error) => {
     throw usageError(`cannot read ${path}: ${reasonOf(error)}`, { cause: error });
   });
-  const isUtf16 = bytes.length > 1 && bytes.readUInt16LE(0) === 0xfeff; // Excel saves "Unicode text" so
+  const isUtf16 = bytes.length > 1 && bytes.readUInt16LE(0) === 0xfeff; // Excel writes this mark in "Unicode text"
   return bytes.toString(isUtf16 ? 'utf16le' : 'utf8');
 }
 

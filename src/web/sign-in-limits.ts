@@ -34,7 +34,7 @@ export class SignInLimits {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;
   }
 
-  /** True after too many wrong passwords from the network. All unknown networks count as one. */
+  /** True after too many wrong passwords for the account from one network. `null` counts as one. */
   isAccountBlocked(origin: string | null, account: string): boolean {
     return this.#ofAccount.of(`${origin} ${account}`) >= mostFailures.ofAccount;
   }

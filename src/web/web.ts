@@ -108,7 +108,7 @@ export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: str
   return { status, body: shell({ t, title, isNarrow: true, query: null, body }), headers };
 }
 
-/** True for days of the years 2 to 9998: pages also show days beside, in the years 1 to 9999. */
+/** True for the years 2 to 9998: neighbouring days on a page must be in the years 1 to 9999. */
 export const isShownDay = (day: string): boolean => isDay(day) && day > '0001-12-31' && day < '9999-01-01';
 
 type Hidden = Readonly<Record<string, string | number>>;

@@ -1,4 +1,4 @@
-// Labels that a user made up, in the profile. The e-mission apps of 2024 and 2025 offer them.
+// Labels that a user made up, which the profile stores. The e-mission apps of 2024 and 2025 offer them.
 import { isJsonObject, type JsonObject } from '../../model/json.ts';
 import { badRequest } from '../problem.ts';
 import { arrayOf, objectOf } from '../schemas.ts';

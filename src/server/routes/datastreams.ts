@@ -1,4 +1,4 @@
-// The caller's entries by key and time, as pushed or as converted.
+// Returns the caller's entries by key and time, as pushed or as converted.
 import { type FoundEntry, findEntries, type Selection } from '../../emission/find-entries.ts';
 import { oid, uuidValue } from '../../model/extended-json.ts';
 import { entryId } from '../../model/ids.ts';

@@ -1,4 +1,4 @@
-// The profile: what the app reports about itself. Also creates accounts.
+// The profile: what the app reports about itself. `/profile/create` also creates accounts.
 import { correctedTrips } from '../../diary/corrections/corrected-trips.ts';
 import { noLabels, readLabels } from '../../diary/labels/load-labels.ts';
 import { dateValue, oid, uuidValue } from '../../model/extended-json.ts';

@@ -69,7 +69,7 @@ export const resultRoutes: readonly Route[] = [
 ];
 
 // Returns the days between two dates such as `{year, month, day}`. A date without a day means the
-// whole month, a date without a month the whole year. Other years become 1 or 9999.
+// whole month, a date without a month the whole year. Years below 1 or above 9999 become 1 or 9999.
 function daysOf({ start_time: start, end_time: end }: JsonObject): { from: string; to: string } {
   return { from: dayOf(start, 'start_time', 1, [1]), to: dayOf(end, 'end_time', 12, [31, 30, 29, 28]) };
 }
@@ -102,7 +102,7 @@ async function byDay(call: RouteCall): Promise<object> {
   return { ...figuresByDay(trips, asked), ...observed };
 }
 
-const mostDays = 62; // days with observed time in an answer; it is computed from all entries of a day
+const mostDays = 62; // days in an answer with observed time, which is computed from all entries of the days
 
 /** Returns the observed time, in s, of the first `mostDays` days of a range, also without trips. */
 async function observedByDay({ caller, store, now }: RouteCall, from: string, to: string): Promise<object[]> {

@@ -56,7 +56,7 @@ export interface Route {
   list?: string;
   /** True: the body may have as many bytes as `MOBILITY_BODY_LIMIT` allows. False: 1 MiB. */
   large?: boolean;
-  answers: AnswerSchema; // of a successful call; tests compare every answer with it
+  answers: AnswerSchema; // the schema of successful answers; tests compare every answer with this schema
   dialect?: Dialect; // for apps other than e-mission's
   /** Parameters that some apps send in the query instead of a body, also with GET. */
   inQuery?: Readonly<Record<string, string>>;

@@ -65,7 +65,7 @@ type Point = [x: number, y: number];
 
 type View = ReturnType<typeof fitView>;
 
-/** `metres`: m per unit. `degree`: units per degree of longitude. `west`, `north`, `south`: degrees. */
+/** `metres`: m per unit of the SVG. `degree`: units per degree of longitude. Edges are in degrees. */
 function fitView(positions: readonly Position[]) {
   let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity];
   for (const [longitude, latitude] of positions) {
