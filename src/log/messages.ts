@@ -98,7 +98,7 @@ const numbers: ReadonlySet<string> = new Set(['seconds', 'status', 'inserted', '
 type Texts = Record<'method' | 'path' | 'handler' | 'user_email' | 'user_id' | 'code' | 'reason', string>;
 
 export interface Message extends Partial<PutCounts & Texts & Record<'status' | 'seconds', number>> {
-  /** The function of `line` that made the message; `entryStored` also for `entryRejected`. */
+  /** The function of `line` that made the message. `entryRejected` counts as `entryStored`. */
   kind: string;
 }
 

@@ -184,8 +184,9 @@ export class ByteBudget {
 
   #isSlow = (holder: Holder): boolean => !holder.isReceived && this.#speed(holder) < slowBelow;
 
-  // Returns the bytes that a holder takes from the budget: the bytes that have arrived. A large body
-  // takes its announced size, so that each body that began can finish, except while it is slow.
+  // Returns the bytes that a holder takes from the budget: the bytes that have arrived, but the
+  // announced size for a large body, so that every body that began can finish. While a large body is
+  // slow, only its arrived bytes count.
   #weight(holder: Holder, bytes = holder.bytes, pool = holder.pool): number {
     return pool === 'large' && !this.#isSlow(holder) ? Math.max(bytes, holder.expected) : bytes;
   }

@@ -46,7 +46,7 @@ const countSeconds = 10; // s between two counts of a user's entries, since a co
 
 const [minute, day] = [60, 86_400]; // s
 
-/** Limits in windows of time: the name in answers, the counted things, and the window in s. */
+/** Rate limits: the name in answers, the counted things in words, and the length of a window in s. */
 export const rateLimits = {
   callsPerMinute: ['calls_per_minute', 'calls a minute', minute],
   callsPerDay: ['calls_per_day', 'calls a day', day],
@@ -61,7 +61,7 @@ const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 /** Options of a put. The put of a page has no `sentWith`, and is not recorded in the profile. */
 type CallerPut = Omit<PutCheckedOptions, 'store' | 'now' | 'mostLines'>;
 
-/** Characters of JSON a day under keys `manual/`, since readers hold a day in memory; a survey has 10,000. */
+/** Characters a day in entries of a user under `manual/`: readers hold a day. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers in memory
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));

@@ -100,7 +100,7 @@ async function readMonthTable(
   return { exact: exactCells(read), report, share, counted: new Set(read.tallies.keys()) };
 }
 
-/** Covers all people with recorded time, each from their registration until `end`. */
+/** The recorded share of the time from registration until `end`, of all people with recorded time. */
 function recordedShare({ month, observed }: MonthFigures, people: readonly MemberMonth[], end: number): number {
   const start = startOfDay(daysOfMonth(month).from, 'UTC');
   let [recorded, possible] = [0, 0];

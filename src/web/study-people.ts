@@ -86,7 +86,7 @@ const mostCached = 50_000; // values; each is a few numbers, or the table of a m
 export class FigureCache {
   readonly #known = new Map<string, { key: string; value: unknown }>();
 
-  /** `what`: names the figure and everything besides the person's data on which the figure depends. */
+  /** `what`: the name of the figure, with all that it depends on except the person's data. */
   get<T>(what: string, { user, figures }: PersonStatus, read: () => Promise<T>): Promise<T> {
     const { state, profile, waiting } = figures;
     const { last_run_ts, complete_until, retained } = state;
