@@ -1,6 +1,6 @@
 import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { correctionEntry } from '../diary/corrections/new-correction.ts';
-import { concernedTime, isNewest, readCorrections, withoutUndone } from '../diary/corrections/read-corrections.ts';
+import { concernedTime, readCorrections, repeatsNewest, withoutUndone } from '../diary/corrections/read-corrections.ts';
 import { ridesOf } from '../diary/corrections/stated-mode.ts';
 import { labelEntries, labelWord, undoOfLabels } from '../diary/labels/label-entries.ts';
 import { readLabels } from '../diary/labels/load-labels.ts';
@@ -143,7 +143,7 @@ export async function correctDay(call: PersonCall): Promise<WebAnswer> {
   const correction = isHome ? { ...found, name: 'home' } : found;
   const done = `${dayPath(day)}?done=${correction.kind === 'set_aside' ? 'later' : 'stated'}`;
   // A form that is sent twice stores one correction.
-  if (isNewest(await readCorrections(store, user.uuid), correction)) return redirect(done);
+  if (repeatsNewest(await readCorrections(store, user.uuid), correction)) return redirect(done);
   const entry = await correctionEntry(store, user.uuid, correction, { now: writeTime(now), origin });
   if (beyondBounds(entry, now) !== null) return faultPage(400, t);
   return putAndShow(call, day, [entry], `${done}&saved=${entry.metadata.write_ts}`);

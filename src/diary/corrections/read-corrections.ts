@@ -10,10 +10,10 @@ import { keys } from '../../model/keys.ts';
 import { day, type TimeRange } from '../../model/time.ts';
 import { type EntryPart, entryPages } from '../../store/paging.ts';
 
-/** By hand: each read of trips reads all corrections of the user. */
+/** Limits for a user, by hand, because each read of trips reads all corrections of the user. */
 export const mostCorrections = { active: 1000, inAll: 2000 };
 
-/** Each active correction can be undone, also beyond the limit. */
+/** At most this many are read: `inAll`, and an undo of each active correction beyond this limit. */
 const mostRead = mostCorrections.inAll + mostCorrections.active;
 
 export interface CorrectionStore {
@@ -44,7 +44,7 @@ async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]>
   return found.slice(0, mostRead);
 }
 
-/** Moves impossible times to the bounds. Returns [] if this version rejects the entry. */
+/** Moves impossible times to the bounds. Returns [] if the converter rejects the entry. */
 function parseCorrection(entry: Entry, received_ts: number): Stated[] {
   try {
     const { data, metadata } = convert(entry);
@@ -56,7 +56,7 @@ function parseCorrection(entry: Entry, received_ts: number): Stated[] {
 }
 
 /** True if `correction` repeats the newest active correction of its subject. */
-export function isNewest(all: readonly Stated[], correction: Correction): boolean {
+export function repeatsNewest(all: readonly Stated[], correction: Correction): boolean {
   const undone = undoneTimes(all);
   const subject = (one: Correction): string =>
     JSON.stringify(one.kind === 'undo' ? [one.kind, one.of] : [one.kind, concernedTime(one)]);
@@ -65,7 +65,7 @@ export function isNewest(all: readonly Stated[], correction: Correction): boolea
   return fields !== undefined && Object.entries(correction).every(([name, value]) => fields[name] === value);
 }
 
-/** An undone undo has no effect. `all` ascend by `write_ts`. */
+/** The `write_ts` of undone corrections. An undone undo has no effect. `all` ascend by `write_ts`. */
 export function undoneTimes(all: readonly Stated[]): ReadonlySet<number> {
   const undone = new Set<number>();
   for (const one of all.toReversed())
@@ -78,9 +78,9 @@ export function withoutUndone(all: readonly Stated[]): Stated[] {
   return all.filter((one) => one.kind !== 'undo' && !undone.has(one.write_ts));
 }
 
-const mostOfDay = 100; // by hand: people make fewer
+const mostOfDay = 100; // corrections about one day (by hand: people make fewer)
 
-/** The first 100 of each UTC day that they are about, and the first 1,000 in all, have effect. */
+/** Returns the corrections with an effect: the first 100 about each UTC day, at most 1,000 in all. */
 export function activeCorrections(all: readonly Stated[]): Stated[] {
   const counts = new Map<number, number>();
   const counting = withoutUndone(all).filter((one) => {
@@ -92,7 +92,7 @@ export function activeCorrections(all: readonly Stated[]): Stated[] {
   return counting.slice(0, mostCorrections.active);
 }
 
-/** Returns `NaN` for an undo. */
+/** Returns the time that a correction is about; `NaN` for an undo. */
 export function concernedTime(one: Correction): TimeRange {
   if ('ts' in one && correctionKinds[one.kind].includes('ts')) return { from: one.ts, to: one.ts };
   return 'end_ts' in one ? { from: one.start_ts, to: one.end_ts } : { from: NaN, to: NaN };
@@ -100,7 +100,7 @@ export function concernedTime(one: Correction): TimeRange {
 
 export const tooManyCorrections = 'too_many_corrections';
 
-export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} including undone ones and undos`;
+export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} with undone corrections and undos`;
 
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },

@@ -5,9 +5,9 @@ import { correctedTrips, everyLinkAndDraft, movedOnly } from '../../../src/diary
 import {
   activeCorrections,
   concernedTime,
-  isNewest,
   mostCorrections,
   readCorrections,
+  repeatsNewest,
   undoneTimes,
   withoutUndone,
 } from '../../../src/diary/corrections/read-corrections.ts';
@@ -278,7 +278,7 @@ it.each<[string, object[], object, boolean]>([
   ['undoes another', [named(3), undo(10)], undo(9), false],
   ['is the first', [], named(3), false],
 ])('a correction that %s', (_, list, correction, expected) => {
-  expect(isNewest(stated(list), correction as Correction)).toBe(expected);
+  expect(repeatsNewest(stated(list), correction as Correction)).toBe(expected);
 });
 
 it('pending corrections are read before moved ones, each once, up to 3,000, without those that are invalid', async () => {
