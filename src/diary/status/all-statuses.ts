@@ -8,7 +8,7 @@ export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
 
 const pageSize = 1000; // users read at a time
 
-/** A person with a damaged row is `behind`, with the code `damaged`. */
+/** Reads a status. The state of a person with a damaged row is `behind`, with the code `damaged`. */
 export async function readStatus(store: StatusStore, user: UserRecord, options: StatusOptions): Promise<PersonStatus> {
   try {
     const [figures] = await store.users.figures({ uuid: user.uuid });

@@ -11,7 +11,7 @@ import { refusalOf, stoppedSince, type UserRecord } from '../../model/user.ts';
 import type { PersonFigures } from '../../store/store.ts';
 import { type BreakageCode, breakages, type PersonState, type StepName, type Steps } from './breakages.ts';
 
-/** The most urgent first. Reminders ignore `never_began` for the first `usualSilentDays` days. */
+/** States of trouble, the most urgent first. Reminders ignore `never_began` in the first `usualSilentDays`. */
 export const troubles = ['refused', 'behind', 'unusable', 'without_locations', 'silent', 'never_began'] as const;
 
 export const isTrouble = (state: PersonState): state is (typeof troubles)[number] =>
@@ -30,15 +30,15 @@ export interface PersonStatus {
   /** For `damaged`: the row, and what is wrong with it. */
   damage?: string;
   figures: PersonFigures;
-  /** Entries rejected because a converter failed. */
+  /** Number of entries rejected because a converter failed. */
   faults: number;
   /** Seconds for which entries have been pending although a run could have moved them. */
   waiting_s: number | null;
-  /** Seconds from a put after a run to the next run or to now; null: no such put in a day. */
+  /** Seconds from the first put after a run to the next run, or to now; null: no such put in the last day. */
   lag_s: number | null;
 }
 
-/** Thresholds of states. */
+/** The present time, and the threshold of states. */
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
@@ -46,13 +46,13 @@ export interface StatusOptions {
   silentDays?: number;
 }
 
-/** Phones call every day. */
+/** Days; the default of `silentDays`. A phone in order calls every day. */
 export const usualSilentDays = 3;
-/** s; by hand: runs are made every few minutes to once a day */
-const longWait = 1.5 * day;
-/** s; an unknown token that is refused this soon after a call of the person may be a stranger's */
-const strangersWait = day;
-/** Among thousands of entries, a few rejected ones are normal. */
+/** s; entries that are pending for longer show that the pipeline does not run, as most run daily (by hand) */
+const longestPending = 1.5 * day;
+/** s; an unknown token refused this soon after the person's last call may be another person's */
+const unknownTokenDelay = day;
+/** Number of rejected entries that is trouble: a few among thousands are normal. */
 const manyRejected = 10;
 
 /** Derives the status of a person from their stored figures. Pure, in constant time. */
@@ -120,7 +120,7 @@ function findCallFault(figures: PersonFigures, chain: Steps, options: StatusOpti
   if (stopped !== null) return brokenStep('stopped', stopped);
   const refused = Number(profile.last_refusal_ts ?? 0);
   const isOwn = profile.last_refusal_why !== 'unknown';
-  if (refused > (pushed.ts ?? 0) && (isOwn || refused > (called.ts ?? 0) + strangersWait))
+  if (refused > (pushed.ts ?? 0) && (isOwn || refused > (called.ts ?? 0) + unknownTokenDelay))
     return brokenStep('refused', pushed.ts ?? called.ts ?? registered.ts);
   const refusals = tokens.map((token) => refusalOf(token, options.now)?.since);
   if (tokens.length > 0 && !refusals.includes(undefined)) return brokenStep('no_token', newest(...refusals));
@@ -171,7 +171,7 @@ function findRunFault(figures: PersonFigures, { converted }: Steps, options: Sta
   if (state.last_error !== null) return brokenStep('run_failed', state.last_run_ts);
   if (lease !== null && lease.expires_ts <= now && due) return brokenStep('run_stopped', lease.expires_ts);
   const since = pendingSince(figures);
-  if (due && since !== null && since < now - longWait) return brokenStep('not_run', since);
+  if (due && since !== null && since < now - longestPending) return brokenStep('not_run', since);
   const faults = set_aside.filter(({ reason }) => reason === faultReason);
   if (faults.length > 0) return brokenStep('program_fault', newest(...faults.map(({ last_ts }) => last_ts)));
   const recent = set_aside.filter(({ last_ts }) => last_ts >= longAgo(options));
@@ -194,7 +194,7 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   return [breakages[broken.code].state, broken.since];
 }
 
-/** Omits entries that wait for their `write_ts`. null: none are pending. */
+/** Seconds for which entries have been pending, without entries whose `write_ts` is in the future; null: none. */
 function pendingTime(figures: PersonFigures, now: number): number | null {
   const since = pendingSince(figures);
   return figures.waiting.count > figures.waiting.ahead && since !== null ? Math.max(0, now - since) : null;

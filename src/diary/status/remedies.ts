@@ -49,11 +49,11 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   stopped: ({ token }) => ({
     next: `nothing: it is their wish; to record again, if they ask for it: ${token}`,
   }),
-  no_token: ({ token, since }) => ({ detail: `The last one is refused since ${since}.`, next: token }),
+  no_token: ({ token, since }) => ({ detail: `The last token is refused since ${since}.`, next: token }),
   never_called: ({ name, token, tokens, user }) => {
-    if (tokens.length === 0 && user.study === undefined) return { detail: 'They have no token.', next: token };
+    if (tokens.length === 0 && user.study === undefined) return { detail: 'The person has no token.', next: token };
     return {
-      next: `ask ${name} to install the app and to open their link; can phones reach the server? mobility doctor --url https://…`,
+      next: `ask ${name} to install the app and to open their link; to test whether phones reach the server: mobility doctor --url https://…`,
     };
   },
   refused: ({ name, token, profile, shown }) => ({
@@ -68,7 +68,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   }),
   limited: ({ profile }) => ({
     detail: `The limit is ${String(profile.last_limit)}.`,
-    next: 'it sends again by itself; docs/configuration.md has the limits',
+    next: 'nothing: the phone sends again by itself; docs/configuration.md has the limits',
   }),
   no_put: ({ called }) => ({
     detail: `Its last call came ${called}.`,
@@ -102,7 +102,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     next: `ask ${name} to switch on "Precise Location" for the app (on Android: "Use precise location") (${phones})`,
   }),
   no_location: ({ name, called }) => ({
-    detail: `It calls, last ${called}.`,
+    detail: `Its last call came ${called}.`,
     next: `ask ${name}: is location set to "always", the battery saver off, tracking on? (${phones}) No change on the server can help`,
   }),
   run_failed: ({ name, state: { last_error } }) => ({
@@ -113,20 +113,20 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
       : `mobility pipeline --user ${name} --debug`,
   }),
   run_stopped: ({ name, lease }) => ({
-    detail: `Owner: ${lease?.owner ?? 'unknown'}.`,
+    detail: `Owner of the lease: ${lease?.owner ?? 'unknown'}.`,
     next: `the next run continues: mobility pipeline --user ${name}`,
   }),
   not_run: ({ name, waiting }) => ({
     detail: `${counted(waiting.count - waiting.ahead, 'entry is pending', 'entries are pending')}.`,
-    next: `does the pipeline run? mobility pipeline --user ${name}`,
+    next: `run the pipeline, and check that it runs regularly: mobility pipeline --user ${name}`,
   }),
   program_fault: ({ name, faults }) => ({
-    detail: `${counted(faults, 'entry', 'entries')}; nothing is lost.`,
+    detail: `${counted(faults, 'entry is', 'entries are')} rejected; nothing is lost.`,
     next: `mobility errors --user ${name} (after an update: mobility recover-errors --user ${name})`,
   }),
   set_aside: ({ name, rejected, profile: { client_app_version: app } }) => ({
-    detail: `${counted(rejected, 'entry', 'entries')} in all.${
-      typeof app === 'string' ? ` The app is version ${oneLine(app)}: an old one may be the cause.` : ''
+    detail: `${counted(rejected, 'entry is', 'entries are')} rejected in all.${
+      typeof app === 'string' ? ` The app has version ${oneLine(app)}: an old version may be the cause.` : ''
     }`,
     next: `mobility errors --user ${name}`,
   }),

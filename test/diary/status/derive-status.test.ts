@@ -230,18 +230,18 @@ it.each([
   remedy('stopped', '', '')`nothing: it is their wish; to record again, if they ask for it: TOKEN`,
   remedy(
     'no_token',
-    'The last one is refused since 1970-01-01 00:00.',
-    'The last one is refused since 2023-11-13 22:13.',
+    'The last token is refused since 1970-01-01 00:00.',
+    'The last token is refused since 2023-11-13 22:13.',
   )`TOKEN`,
-  remedy('never_called', 'They have no token.', null)`TOKEN`,
+  remedy('never_called', 'The person has no token.', null)`TOKEN`,
   remedy('never_called', null, '')`
-    ask NAME to install the app and to open their link; can phones reach the server? mobility doctor --url https://…`,
+    ask NAME to install the app and to open their link; to test whether phones reach the server: mobility doctor --url https://…`,
   remedy('refused', null, 'It is mob_1, last tried 1 min ago.')`
     ask NAME to type the token again, or give them a new one: TOKEN`,
   remedy('silent', '', null)`
     ask NAME: is the phone on, the app installed and signed in, is it allowed to work in the background? (docs/phones.md) No change on the server can help`,
   remedy('limited', null, 'The limit is calls_per_day.')`
-    it sends again by itself; docs/configuration.md has the limits`,
+    nothing: the phone sends again by itself; docs/configuration.md has the limits`,
   remedy('no_put', 'Its last call came never.', 'Its last call came 2023-11-14 21:13 (1 h ago).')`
     a proxy may refuse large bodies: mobility doctor --url https://…`,
   remedy('nothing_stored', '0 entries are rejected.', '3 entries are rejected.')`mobility errors --user NAME`,
@@ -255,19 +255,23 @@ it.each([
     ask NAME to restart the phone under an open sky and to update the app: the GPS receiver reports a wrong year`,
   remedy('inexact', '', null)`
     ask NAME to switch on "Precise Location" for the app (on Android: "Use precise location") (docs/phones.md)`,
-  remedy('no_location', 'It calls, last never.', 'It calls, last 2023-11-14 21:13 (1 h ago).')`
+  remedy('no_location', 'Its last call came never.', 'Its last call came 2023-11-14 21:13 (1 h ago).')`
     ask NAME: is location set to "always", the battery saver off, tracking on? (docs/phones.md) No change on the server can help`,
   remedy('run_failed', null, 'MOBILITY_STORE_FULL: x')`
     free space on the disk of the store; the next run continues by itself`,
-  remedy('run_stopped', 'Owner: unknown.', 'Owner: host-1.')`the next run continues: mobility pipeline --user NAME`,
+  remedy(
+    'run_stopped',
+    'Owner of the lease: unknown.',
+    'Owner of the lease: host-1.',
+  )`the next run continues: mobility pipeline --user NAME`,
   remedy('not_run', '0 entries are pending.', '1 entry is pending.')`
-    does the pipeline run? mobility pipeline --user NAME`,
-  remedy('program_fault', '0 entries; nothing is lost.', null)`
+    run the pipeline, and check that it runs regularly: mobility pipeline --user NAME`,
+  remedy('program_fault', '0 entries are rejected; nothing is lost.', null)`
     mobility errors --user NAME (after an update: mobility recover-errors --user NAME)`,
   remedy(
     'set_aside',
-    '0 entries in all.',
-    '3 entries in all. The app is version 1.2: an old one may be the cause.',
+    '0 entries are rejected in all.',
+    '3 entries are rejected in all. The app has version 1.2: an old version may be the cause.',
   )`mobility errors --user NAME`,
 ])('the details and the remedy of $code', ({ code, idleText, busyText, next }) => {
   const expectRemedy = (of: PersonFigures, detail: string, name: string, token: string, since: number | null) =>
@@ -373,7 +377,7 @@ it('the remedy depends on why a token was refused, what failed, and the study', 
   expect(found(sends(refused(now - 59))).next).toBe('mobility users token ada --qr');
   expect(found(last(2 * day, refused(now - 59, 'unknown'))).next).toMatch(/^ask ada to type the token again/);
   expect(found({ state: { last_error: 'x' } }).next).toBe('mobility pipeline --user ada --debug');
-  expect(found({ profile: {}, user: { ...user, study: 'sunny' } }).why).not.toContain('They have no token.');
+  expect(found({ profile: {}, user: { ...user, study: 'sunny' } }).why).not.toContain('The person has no token.');
   expect(quotedName("o'neill x")).toBe("'o'\\''neill x'");
 });
 
