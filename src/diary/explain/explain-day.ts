@@ -95,9 +95,9 @@ const untrackedText =
   'the next location was at another place, and too far for the time or after a restart: the path was not recorded';
 
 const noTripTexts: Record<string, string> = {
-  'no travel': 'no part of it was travel: the phone was at rest and its receiver drifted',
-  'too short': `the phone recorded less than ${linkLimits.shortestTrip} m of it`,
-  failed: 'the program failed on it: see the log of the pipeline',
+  'no travel': 'the user did not travel: the phone was at rest and its receiver drifted',
+  'too short': `the phone recorded less than ${linkLimits.shortestTrip} m of the trip`,
+  failed: 'the program failed on the trip: see the log of the pipeline',
 };
 
 function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings: ExplainSource['readings']): Reason[] {
@@ -114,7 +114,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
       reason('left out', rule, `${count} of the candidate group's locations: ${leftOutTexts[rule] ?? rule}`, { count }),
     ),
     settled === null
-      ? reason('settled', null, 'draft: no data after it yet; later data may change it')
+      ? reason('settled', null, 'draft: no data after the trip yet, so later data may change it')
       : reason('settled', null, `decided by data up to ${settled}`, { settled_ts: settled_ts! }),
   ];
 
@@ -138,20 +138,21 @@ const aroundBoundary = 300; // s; readings this long before and after a start or
 
 const startTexts: Record<BoundaryRule, string> = {
   location:
-    "it began when the user left the place, estimated from the path to the first location and the trip's usual speed",
-  movement: `it began where the model first sees movement, at most ${durationText(boundLimits.reach)} from the time that the path gives`,
+    'the trip began when the user left the place, estimated from the path to the first location and the usual speed',
+  movement: `the trip began where the model first sees movement, at most ${durationText(boundLimits.reach)} from the time that the path gives`,
   geofence: `the phone, silent for more than ${durationText(boundLimits.silence)}, reported that the user had left the place; phones notice this late`,
-  'walking readings': 'it began with a walk that only motion readings show',
-  readings: "only the phone's motion readings show when it began",
+  'walking readings': 'the trip began with a walk that only motion readings show',
+  readings: "only the phone's motion readings show when the trip began",
   'trip before':
-    'no earlier: until then the user was on another trip or at the place, tracking was off, or the path was not recorded',
+    'the trip began no earlier: until then the user was on another trip or at the place, tracking was off, or the path was not recorded',
   'trip after': '',
 };
 
 const endTexts: Partial<Record<BoundaryRule, string>> = {
-  location: 'at its last location: no movement was estimated near it',
-  movement: `where the model last sees movement: at most ${durationText(boundLimits.reach)} before the arrival that the path gives, or after the last location`,
-  'trip after': 'no later: then the next trip began, the phone reported that it no longer moved, or tracking ended',
+  location: 'the trip ended at its last location: no movement was estimated near this location',
+  movement: `the trip ended where the model last sees movement: at most ${durationText(boundLimits.reach)} before the arrival that the path gives, or after the last location`,
+  'trip after':
+    'the trip ended no later: then the next trip began, the phone reported that it no longer moved, or tracking ended',
 };
 
 const endedByTexts: Record<Candidate['endedBy'], string> = {
@@ -159,17 +160,17 @@ const endedByTexts: Record<Candidate['endedBy'], string> = {
   gap: `no location for more than ${durationText(rests.gapThreshold)}, and a speed across the gap that is too low for travel: the user rested`,
   restart: 'the phone was restarted, or its tracking stopped',
   phone: 'the phone reported that it no longer moved, or an imported trip ended; nothing came afterwards',
-  'no data': 'it has not ended: nothing later shows whether it continues',
-  length: `it had more than ${rests.longestTrip.toLocaleString('en-US')} locations and was cut`,
+  'no data': 'the trip has not ended: no later data show whether it continues',
+  length: `the trip had more than ${rests.longestTrip.toLocaleString('en-US')} locations and was cut`,
 };
 
 const stopTexts: Record<StopReason, string> = {
   'change of vehicle': 'the features of the stop suggest a change of vehicle',
-  'walk to a vehicle': 'the user walked to it and continued in a vehicle',
-  'ride to a vehicle': 'the user cycled to it and continued in a vehicle',
+  'walk to a vehicle': 'the user walked to the stop and continued in a vehicle',
+  'ride to a vehicle': 'the user cycled to the stop and continued in a vehicle',
   'no vehicle next': 'people do not wait before they walk or cycle',
   restart: 'the phone was restarted, or its tracking stopped, in between',
-  'too long': `longer than ${durationText(journeyLimits.longestWait)}: people do not wait that long for a vehicle`,
+  'too long': `the stop was longer than ${durationText(journeyLimits.longestWait)}: people do not wait that long for a vehicle`,
   'turned back': 'the user turned back: the stop was an errand',
   parked: 'a car was parked and driven on: the stop was an errand',
   stay: 'the features of the stop suggest a stay',
@@ -226,7 +227,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'tracking off': 'the phone reported that tracking was switched off',
   'no permission': 'the phone reported an error of tracking, such as a missing permission',
   'phone off': 'the phone had been off: it was started afterwards',
-  silent: `nothing came for more than ${durationText(gapLimits.longest)}. It is not a stay, for at least one reason: the phone had not armed its geofence; it had sent locations at rest; it was more than ${gapLimits.near} m away in between or afterwards; the gap was longer than a day`,
+  silent: `nothing came for more than ${durationText(gapLimits.longest)}. This time is not a stay, for at least one reason: the phone had not armed its geofence; it had sent locations at rest; it was more than ${gapLimits.near} m away in between or afterwards; the gap was longer than a day`,
   'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
   moved: `nothing came for more than ${durationText(gapLimits.longest)}, and the next location is more than ${gapLimits.near} m away: the user moved, and nothing shows how`,
   'nothing received': 'no later data were processed yet: none came, or they are pending',
@@ -256,7 +257,7 @@ function stayReason({ from, to }: TimeSpan, readings: ExplainSource['readings'])
   const before_silence = readings.findLast(({ kind, ts }) => kind === 'phone' && ts <= since)?.word ?? 'nothing';
   const count = (wanted: PhoneReading['kind']) => own.filter((one) => one.kind === wanted).length;
   const values = { locations: count('location'), motions: count('motion'), longest_silence_s: longest, before_silence };
-  const words = `seen by ${values.locations} locations and ${values.motions} motion readings; longest gap ${durationText(longest)}; last event before it: ${before_silence}`;
+  const words = `the stay was seen by ${values.locations} locations and ${values.motions} motion readings; longest gap ${durationText(longest)}; last event before it: ${before_silence}`;
   return reason('why', 'stay', `${text}; ${words}`, values);
 }
 
@@ -293,7 +294,7 @@ function readingIn({ metadata: { key }, data }: Entry): PhoneReading | null {
   return { ts, kind: 'location', word: 'location' };
 }
 
-/** `exited geofence` for the code of `EXITED_GEOFENCE`. */
+/** Returns the name of a code in words, such as `exited geofence` for `EXITED_GEOFENCE`. */
 function nameOf(codes: Record<string, number>, code: unknown): string {
   const [name = 'unknown code'] = Object.entries(codes).find(([, one]) => one === code) ?? [];
   return name.toLowerCase().replaceAll('_', ' ');

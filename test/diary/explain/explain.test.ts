@@ -65,7 +65,7 @@ it('each stored rule has a different sentence, with the thresholds of the analys
   expect(textOf('strays', { left_out: { strays: 2 } })).toMatch(/^2 of .*: outliers, /);
   expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^draft/);
   const dropped = { trip: null, kind: 'dropped', dropped: 'too short' } as const;
-  expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of it');
+  expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of the trip');
   expect(textOf('nothing received', {})).toBe('no later data were processed yet: none came, or they are pending');
 });
 
