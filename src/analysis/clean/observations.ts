@@ -107,7 +107,7 @@ export const refusals = {
   no_position: 'no time or no coordinates',
   impossible_time: 'a time before 1970, or more than a day after the phone wrote the entry',
   nowhere: 'latitude and longitude are 0: a receiver without a position',
-  not_valid: 'the receiver marked it as invalid',
+  not_valid: 'the receiver marked the location as invalid',
   inexact: 'the accuracy is 200 m or worse',
   remembered: 'an old location that the phone sent again',
 } as const;
