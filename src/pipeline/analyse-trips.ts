@@ -21,8 +21,8 @@ import type { ByMode, RunContext, Stage, StageResult, TripChange } from './stage
 import { feedsDiffer } from './transit-feeds.ts';
 
 const firstStretchSize = 500; // locations; most runs need no other stretch
-const defaultStretchSize = 5000; // locations; each stretch has twice as many as the one before, up to this number
-const entriesAtOnce = 500; // filtered locations per read, while the analysis looks for one that is not excluded
+const defaultStretchSize = 5000; // locations; each stretch has twice as many as the previous, up to this number
+const entriesAtOnce = 500; // filtered locations per read, while searching for a location that is not excluded
 const linksAtOnce = 500; // stored links per read
 
 const everything: TimeRange = { from: -Number.MAX_VALUE, to: Number.MAX_VALUE };
@@ -110,10 +110,10 @@ interface Work {
 class Analysis {
   private readonly work: Work;
   private readonly changes: TripChange[] = [];
-  private pending: TripRecord[] = []; // removed links that the next stretch may add again
+  private unmatched: TripRecord[] = []; // stored links that later stretches have not yet added again
   private firstTs: number | null; // the time of the user's first location
   private readonly problems: string[] = [];
-  /** The cells with locations. Null: unknown, because older trips were derived before cells were stored. */
+  /** The cells with locations; null: unknown, because older trips were derived before cells were stored. */
   private readonly cells: Set<string> | null;
   /** The JSON of each link, because a link is compared several times. */
   private readonly texts = new WeakMap<TripRecord, string>();
@@ -207,7 +207,8 @@ class Analysis {
   }
 
   /**
-   * `complete_until`: the diary is final up to this time. `complete_lost`: a part of it was final before the run only.
+   * `complete_until`: the diary is final up to this time. `complete_lost`: a part of the diary was final before the
+   * run, but no part is final now.
    */
   private completeState(carry: Carry | null): Partial<PipelineState> {
     const complete_until = carry?.raw_place?.enter_ts ?? null;
@@ -237,11 +238,11 @@ class Analysis {
     return { put, remove: [...before.keys()] };
   }
 
-  /** Removed links after the last new link wait for the next stretch, which may add them again. */
+  /** Counts the differences. A stored link after the last new link may equal a link of the next stretch. */
   private compare(stored: readonly TripRecord[], links: readonly TripRecord[], done: boolean): void {
     const last = links.at(-1)?.chain_ts ?? Number.NEGATIVE_INFINITY;
-    const replaced = [...this.pending, ...stored];
-    this.pending = done ? [] : replaced.filter((link) => link.chain_ts > last);
+    const replaced = [...this.unmatched, ...stored];
+    this.unmatched = done ? [] : replaced.filter((link) => link.chain_ts > last);
     const before = new Map(
       replaced.filter((link) => done || link.chain_ts <= last).map((link) => [link.chain_ts, link]),
     );
@@ -274,7 +275,7 @@ class Analysis {
     this.changes.push(...changes);
     if (changes.length === 0) return;
     for (const link of [before, after]) {
-      // Only two fields: the links of years would need too much memory.
+      // Keep only two fields of each link, because the whole links of years would need too much memory.
       if (link?.trip) this.work.context.changedTrips?.push({ day: link.day, chain_ts: link.chain_ts });
     }
   }

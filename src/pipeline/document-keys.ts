@@ -57,9 +57,9 @@ export interface DocumentKeys {
 }
 
 /**
- * Finds the valid and the obsolete documents of a user. As long as no part of the diary is final (`complete_until` is
- * null), no document is obsolete: it may be of trips that are not derived yet. But if a part was final before and is
- * gone (`complete_lost`), the documents of its trips are obsolete.
+ * Finds the valid and the obsolete documents of a user. While no part of the diary is final (`complete_until` is null),
+ * no document is obsolete, because its trips may not be derived yet. But if a part was final before (`complete_lost`),
+ * the documents of days without trips are obsolete.
  */
 export async function findObsoleteKeys(
   store: ChainStore & Pick<Store, 'documents'>,

@@ -16,7 +16,7 @@ import type { RunContext } from './stage.ts';
 /** s; a label may be up to a week earlier or later than its trip, and local times differ by up to a day */
 const margin = 9 * day;
 
-/** s. A month waits this much longer before it is stored, since the trips that decide it are often derived again. */
+/** s; a month is stored this much later, because the trips that decide its figures are often derived again at first */
 const settling = 2 * day;
 
 const monthOf = (ts: number): string => localDay(ts, 'UTC').slice(0, 7);
@@ -39,7 +39,7 @@ export async function keepMonths(context: RunContext, moved: ChainStore, last: T
   for (const month of newest === null ? [] : [newest, monthBeside(newest, -1)]) {
     const one = month < first ? null : await readKept(context, moved, month);
     if (one !== null) kept.push(one);
-    else if (month === newest && isValid) return; // trips after the month are missing: a later run keeps its figures
+    else if (month === newest && isValid) return; // too few trips follow the month: a later run stores its figures
   }
   const found = kept[0] && { newest: kept[0].month, until: Math.max(...kept.map(({ until }) => until)) };
   state.months = found ?? null;

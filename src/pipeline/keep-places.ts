@@ -9,7 +9,7 @@ import type { JsonObject } from '../model/json.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { RunContext } from './stage.ts';
 
-/** s, 4 weeks; `until` is a multiple of it, 4 to 8 weeks before the last trip: later entries are rare there. */
+/** s; 4 weeks. `until` is a multiple of this, 4 to 8 weeks before the last trip: few entries arrive so late. */
 const step = 28 * 86_400;
 
 export async function keepPlaces(context: RunContext, moved: ChainStore, last: TripRecord | null): Promise<void> {

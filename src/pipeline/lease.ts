@@ -3,9 +3,9 @@ import { isMobilityError, MobilityError } from '../model/mobility-error.ts';
 import type { Lease, PipelineState, Store } from '../store/store.ts';
 
 export interface HeldLease {
-  readonly state: PipelineState; // when the lease was acquired
+  readonly state: PipelineState; // the state when the lease was acquired
   current(): Lease;
-  /** Stops renewing and releases the lease. With `released` it only stops: a write has released the lease already. */
+  /** Stops renewing and releases the lease. `released`: only stops, because a write has already released the lease. */
   end(how?: 'released'): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ export async function withLease<T>(
   if ('heldBy' in taken) {
     throw new MobilityError(
       'MOBILITY_LEASE_HELD',
-      `${taken.heldBy.owner} works on user ${userId}; try again when it is done`,
+      `${taken.heldBy.owner} works on user ${userId}; try again when its lease has ended`,
     );
   }
   try {

@@ -15,13 +15,13 @@ import { feedsDiffer, loadFeeds } from './transit-feeds.ts';
 
 /** Options of a run for all users. */
 export interface AllOptions extends PipelineOptions {
-  /** Users processed in parallel: their writes share commits. Default 1. */
+  /** Number of users processed in parallel, whose writes share commits. Default 1. */
   parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
   /**
-   * s from the start of the run. Then the run begins no more users who have nothing new and only trips of an older
-   * analysis version or of other feeds. Default: no limit.
+   * s after its start, the run begins no more users whose only work is trips of an older analysis version or of other
+   * feeds. Default: no limit.
    */
   outdatedSeconds?: number;
   signal?: AbortSignal; // once aborted, the run finishes the users in progress and begins no others
@@ -32,7 +32,7 @@ export interface AllOptions extends PipelineOptions {
   wait?: (seconds: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Numbers of users by result, and sums: the size does not depend on the number of users. */
+/** Numbers of users by result, and sums. The size of the report does not grow with the number of users. */
 export interface AllReport {
   users: number;
   done: number;
@@ -47,9 +47,9 @@ export interface AllReport {
 }
 
 const mostListed = 20; // failed users in a report, and problems of a stage
-const pageSize = 100; // users per query; with more, a user's record may be outdated when the user's turn comes
+const pageSize = 100; // users per query; with more users, a record may be outdated before the run reaches its user
 const firstStep = 1 / 16; // s until a lease is checked again; doubled after each check, because most runs end soon
-const longestStep = 1; // s
+const longestStep = 1; // s; the longest time until a lease is checked again
 const reportAfter = 1; // s of waiting after which `onWait` is called
 const pause = (seconds: number, signal?: AbortSignal): Promise<void> =>
   setTimeout(seconds * 1000, undefined, signal && { signal }).catch(() => {});
@@ -144,8 +144,8 @@ async function expectStore(store: Store): Promise<void> {
 }
 
 /**
- * Counts users without work as `nothing_new`. Users whose only work is trips of another analysis version or of other
- * transit feeds come last, because they may take hours; the first of them always begins.
+ * Yields the users with work, and counts the others as `nothing_new`. Users whose only work is trips of another
+ * analysis version or of other feeds come last, because they may take hours. At least one such user is always yielded.
  */
 async function* usersWithWork(
   store: Store,

@@ -12,7 +12,7 @@ export interface RunContext {
   userId: string;
   /** The lease as last renewed. The store refuses a write under a lost lease. */
   lease: () => Lease;
-  /** The state of the user as read at the start. A stage that stores a new state also changes this one. */
+  /** The state of the user as read at the start. A stage that stores a new state also changes this object. */
   state: PipelineState;
   /** Trips that this run changed. null: any trip may have changed, so the run builds all documents. */
   changedTrips: { day: string; chain_ts: number }[] | null;

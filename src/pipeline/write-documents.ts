@@ -14,7 +14,7 @@ import { endOfRun, type RunContext, type Stage, type StageResult } from './stage
 
 /**
  * Builds documents only for days whose trips may have changed. A document with equal data is not written again, so
- * `write_ts` is the time of its last change. Entries that phones pushed under the key of a document stay.
+ * `write_ts` is the time of its last change. Entries that phones pushed under the key of a document are not removed.
  */
 export const writeDocuments: Stage = {
   name: 'documents',
@@ -30,8 +30,8 @@ export const writeDocuments: Stage = {
     await keepPlaces(context, moved, last);
     await keepMonths(context, moved, last);
     const window = documentWindow(last);
-    // A document may contain only a trip that a correction added and that is undone. `complete_lost` lets the search
-    // find such obsolete documents, also if no part of the diary is final.
+    // If a correction added the only trip of a day and is undone, the document of the day is obsolete. `complete_lost`
+    // lets the search find it even if no part of the diary is final.
     if (isCorrected) state.complete_lost ||= state.complete_until === null;
     const found = await findObsoleteKeys(moved, userId, state, window);
     const { days, present, valid, obsolete } = found;
