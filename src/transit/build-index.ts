@@ -51,7 +51,7 @@ export async function buildIndex(id: string, tables: GtfsTables): Promise<{ inde
   await readFrequencies(tables, trips);
   await readStopTimes(tables, trips, stops);
   const patterns = toPatterns(trips, services.days, notes);
-  if (patterns.length === 0) throw unusable('trips with times at two stops or more', 'none');
+  if (patterns.length === 0) throw unusable('trips with two or more known stops in stop_times.txt', 'none');
   const kept = [...patterns].sort((a, b) => b.trips - a.trips || a.order - b.order).slice(0, maxPatterns);
   const shapes = await readShapes(tables, new Set(kept.map(({ shapeId }) => shapeId).filter((shape) => shape !== '')));
   kept.sort((a, b) => a.order - b.order);
@@ -112,7 +112,8 @@ async function readStops(tables: GtfsTables, notes: FeedNotes): Promise<Map<stri
     const [latitude, longitude] = [Number(stop_lat), Number(stop_lon)];
     const isGiven = stop_lat !== '' && stop_lon !== '' && !isNowhere({ latitude, longitude });
     if (isGiven && !(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) {
-      throw unusable('stops on earth in stops.txt', JSON.stringify([stop_id, stop_lat, stop_lon]));
+      const found = JSON.stringify([stop_id, stop_lat, stop_lon]);
+      throw unusable('latitudes up to 90 and longitudes up to 180 degrees in stops.txt', found);
     }
     const stop = { name: nameOf(stop_name), parent: parent_station, at: isGiven ? { latitude, longitude } : null };
     found.set(stop_id, stop);
@@ -133,7 +134,7 @@ type Services = Awaited<ReturnType<typeof readServices>>;
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
 
-/** Reads services. `byId`: the days of the week of each as bits, Monday first, and the number of days that it runs. */
+/** Reads services. `byId`: by service, its days of the week as bits, Monday first, and how many days it runs. */
 async function readServices(tables: GtfsTables) {
   const byId = new Map<string, { week: number; days: number }>();
   let first = '99999999';
@@ -177,7 +178,7 @@ const dayNumber = (text: string): number => Date.parse(`${withDashes(text)}T00:0
 interface Trip {
   route: TransitRoute;
   shapeId: string;
-  week: number;
+  week: number; // days of the week as bits, Monday first
   days: number; // number of days of the feed on which the trip runs
   /** Times in which `frequencies.txt` repeats the trip every `headway` s; seconds of the service day. */
   windows: { start: number; end: number; headway: number }[];
@@ -276,7 +277,7 @@ function timesFrom({ calls }: Trip): number[] | null {
   return times;
 }
 
-/** The median, rounded. Of two values in the middle, the greater one, so that the result is a recorded value. */
+/** Returns the rounded median; of two values in the middle, the greater, so that the result is a recorded value. */
 function medianSecond(values: readonly number[]): number {
   return Math.round(values.toSorted((a, b) => a - b)[values.length >> 1]!);
 }

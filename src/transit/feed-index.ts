@@ -17,7 +17,7 @@ export interface TransitPattern {
   route: number; // index in `routes`
   shape: number; // index in `shapes`; -1: no shape
   stops: readonly number[]; // indexes in `stops`
-  seconds: readonly number[]; // median from the first stop to each stop; empty if the feed has no times
+  seconds: readonly number[]; // median time from the first stop to each stop; empty if the feed has no times
   /** Hours of the day with a trip under way, as bits, for weekdays, Saturdays and Sundays. */
   hours: readonly [number, number, number];
   trips: number; // trips of the pattern per day, the mean over all days of the feed
@@ -39,8 +39,8 @@ export interface FeedIndex {
 }
 
 /**
- * The kind of vehicle of a GTFS route type; null: the analysis does not use it. Types of 100 and higher are extended
- * types (Hierarchical Vehicle Type codes). Sources: gtfs.org/schedule/reference (`routes.txt`) and
+ * The kind of vehicle of a GTFS route type; null: the analysis does not use this type. Types of 100 and higher are
+ * extended types (Hierarchical Vehicle Type codes). Sources: gtfs.org/schedule/reference (`routes.txt`) and
  * developers.google.com/transit/gtfs/reference/extended-route-types.
  */
 export function kindOfType(type: number): TransitKind | null {

@@ -65,7 +65,7 @@ type Ride = TransitRide & { length: number; localTime: LocalTime };
 
 const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // upper limit of the evidence of `matchRide`, because no match is certain (by hand)
-const endSpread = 90; // m, standard deviation from an end of a ride to its stop; in streets 10 to 110 m
+const endSpread = 90; // m; standard deviation of the distance from an end of a ride to its stop; in streets 10 to 110 m
 const gapSpread = 3; // m/s; each second without a location adds this to the standard deviation
 const mostGapSpread = 300; // m; time without a location, as below ground, adds at most this
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
@@ -171,8 +171,8 @@ function scorePatterns(ride: Ride, nearStart: NearStops, nearEnd: NearStops): Sc
 interface Pair {
   from: number;
   to: number;
-  startOff: number; // squared distance at each end divided by its variance, halved
-  endOff: number;
+  startOff: number; // half of the squared distance from the start of the ride to its stop, divided by its variance
+  endOff: number; // the same for the end of the ride
   metres: number; // m along the line between the two stops
 }
 
@@ -217,7 +217,7 @@ function timeScore(seconds: number, { pattern, line }: NetworkPattern, from: num
   const planned = pattern.seconds.length === 0 ? 0 : pattern.seconds[to]! - pattern.seconds[from]!;
   if (planned <= 0 || seconds <= 0) return 0;
   const x = Math.log(seconds / planned);
-  // Logarithm of the probability of `x` for a vehicle of the line, divided by that for any other vehicle (by hand).
+  // Logarithm of a ratio (by hand): probability of `x` for a vehicle of the line, and for any other vehicle.
   if (!railKinds.includes(line.kind)) return clamp(logNormal(x, 0, 0.3) - logNormal(x, -0.5, 0.4), -3, 1);
   return clamp(logNormal(x, 0.05, 0.25) - logNormal(x, 0, 0.6), -1, 0.8);
 }
@@ -240,7 +240,7 @@ function curveAt(points: readonly (readonly [number, number])[], x: number): num
 
 // Curves from a share to a score, by hand on the developers' own recorded rides; docs/transit.md has the results.
 
-/** Share of the path on the line of the pattern: 0.85 to 1 on the right line, at most 0.6 on other rides. */
+/** Score by the share of the path on the line of the pattern: 0.85 to 1 on the right line, up to 0.6 on other rides. */
 const corridorCurve = [
   [0.4, -7],
   [0.6, -4],
@@ -255,14 +255,14 @@ const stopsCurve = [
   [0.75, 0],
   [0.95, 1.2],
 ] as const;
-/** Share of the path within 50 m of rails. On a path of 1 km, half of the score counts; on a longer path, more. */
+/** Score by the share of the path within 50 m of rails. Half of it counts on a path of 1 km, more on a longer path. */
 const railsCurve = [
   [0.5, -9],
   [0.7, -0.5],
   [0.85, 0.5],
   [0.97, 2],
 ] as const;
-const mostOfCorridor = 1.6 + 1.2;
+const mostOfCorridor = 1.6 + 1.2; // the highest score of `corridorScore`, with the last values of both curves
 /** m; a location up to `onLine` from the line counts fully as on it, a location at `offLine` or farther not at all */
 const onLine = 60;
 const offLine = 150;
@@ -293,7 +293,7 @@ function corridorScore({ pattern, from, to, between }: Scored, track: Points, pa
   const passed = between.filter(({ isPassed }) => isPassed).length;
   const count = between.length;
   const atStops = count === 0 ? 0 : (count / (count + 2)) * curveAt(stopsCurve, passed / count);
-  return corridor + atStops - Math.min(4, back / 400); // 1 for each 400 m backwards, at most 4
+  return corridor + atStops - Math.min(4, back / 400); // subtracts 1 for each 400 m backwards, at most 4
 }
 
 /** True if a path between the ends of an edge by way of a position is at most 1.6 times as long as the edge. */
@@ -321,9 +321,7 @@ interface StopBetween {
   isPassed: boolean;
 }
 
-/**
- * The stops of a pattern between two stops, except stops that are nearest to a gap, where the path is not known.
- */
+/** The stops of a pattern between two stops, except stops nearest to a gap, where the path is not known. */
 function stopsBetween({ pattern, from, to }: Unscored, track: Points, path: Polyline): StopBetween[] {
   const { plane } = pattern.path;
   const between: StopBetween[] = [];
@@ -372,7 +370,10 @@ const haltAtStop = 0.955; // ln(.65 / .25)
 const noHaltAtStop = -0.762; // ln(.35 / .75)
 const haltReach = 60; // m from the stop
 
-/** The best line first. Probabilities: softmax of the scores and of 0, the score of a line that no feed contains. */
+/**
+ * Returns the lines, the best first. Their probabilities are the softmax of the scores and of 0, which is the score of
+ * all lines that no feed contains.
+ */
 function findLines(ride: Ride, scored: readonly Scored[]): LineFound[] {
   const named = scored.map((one) => withFields(one, { score: one.score + haltScore(ride, one) + rarity(one.pattern) }));
   const routes = bestOfRoutes(named);
@@ -405,7 +406,7 @@ function findLines(ride: Ride, scored: readonly Scored[]): LineFound[] {
   return found.sort((a, b) => b.probability - a.probability);
 }
 
-/** Score of a bus line for halts of the ride at its stops: buses halt at most stops. Only compares lines. */
+/** Score of a bus line by the halts of the ride at its stops, only to compare lines: buses halt at most stops. */
 function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number {
   if (halts === null || pattern.line.kind !== 'bus') return 0;
   const { plane } = pattern.path;

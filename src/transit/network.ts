@@ -137,7 +137,7 @@ function boxOf(track: readonly LatLon[]) {
 const isIn = ({ south, north, west, east }: Box, { latitude, longitude }: LatLon): boolean =>
   latitude >= south && latitude <= north && longitude >= west && longitude <= east;
 
-/** The number of a cell. It is unique, because a row has 72,000 cells. */
+/** The number of a cell. The factor 100,000 makes it unique, because a row from west to east has 72,000 cells. */
 const cellOf = (latitude: number, longitude: number): number =>
   100_000 * Math.floor(latitude / cellDegrees) + Math.floor(longitude / cellDegrees);
 
@@ -208,7 +208,7 @@ function passes(line: Polyline, px: number, py: number): LinePlace[] {
 }
 
 /**
- * Chooses a feed for each agency: one that is valid on the day, else the one whose validity is nearest to the day.
+ * Chooses a feed for each agency: a feed that is valid on the day, or else the feed that is valid nearest to the day.
  * Returns the agencies of each chosen feed. `dayIn` returns the day in a time zone, such as `2024-03-08`.
  */
 export function feedsOfDay(feeds: readonly FeedIndex[], dayIn: (zone: string) => string): Map<FeedIndex, Set<string>> {

@@ -111,7 +111,7 @@ it.each([
   ['no zone', { agency: 'agency_id,agency_name,agency_timezone\nT,Town,Nowhere\n' }, /time zone/],
   ['an offset as zone', { agency: 'agency_id,agency_name,agency_timezone\nT,Town,+01:00\n' }, /time zone/],
   ['no stops', { stops: 'stop_id,stop_name\n' }, /stops with coordinates/],
-  ['a stop outside the earth', { stops: 'stop_id,stop_name,stop_lat,stop_lon\na,A,95,7\n' }, /stops on earth/],
+  ['a stop outside the earth', { stops: 'stop_id,stop_name,stop_lat,stop_lon\na,A,95,7\n' }, /latitudes up to 90/],
   ['no trips', { trips: 'route_id,service_id,trip_id\n' }, /trips in trips\.txt/],
   ['only lifts', { routes: 'route_id,route_type\n1,6\n' }, /trains, buses or ferries/],
   ['no days', { calendar: '' }, /days of service/],
