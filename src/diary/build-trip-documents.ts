@@ -18,8 +18,8 @@ export const readTripsOfDay = async (store: DiaryStore, userId: string, day: str
   (await readTripsOfDays(store, userId, { from: day, to: day })).get(day) ?? [];
 
 /**
- * Reads trips by local start day, both ends included; days without trips are absent.
- * `last`: the user's last trip; read if absent. `drafts`: also trips that have not ended.
+ * Reads trips by local start day, both ends included; days without trips are absent. `last`: the
+ * user's last trip, if known. `drafts`: also reads trips that have not ended.
  */
 export async function readTripsOfDays(
   store: DiaryStore,
@@ -48,8 +48,8 @@ export async function readTripsOfDays(
 }
 
 /**
- * The next record follows if it begins at the end place. Otherwise reads the next trip of the
- * chain: at the date line, a trip of another day may be between two trips of one day.
+ * Returns the trip after each record: the next record if it begins at the end place, otherwise the
+ * next trip of the chain. At the date line, a trip of another day may be between two of one day.
  */
 async function readFollowingTrips(
   store: DiaryStore,

@@ -33,7 +33,7 @@ export type Mark = TimeRange & { flag: Flag };
 
 export interface FlagInputs {
   locations: readonly number[]; // times of locations, ascending, without repeats
-  /** Older locations were removed, so their number is not known. Absent: none were removed. */
+  /** Locations before this time were removed, so their number is not known. Absent: none were. */
   removedBefore?: number;
   marks: readonly Mark[];
 }
@@ -47,8 +47,8 @@ export interface Flagged extends Mark {
 export type FlaggedStay = TimeRange & { id: string };
 
 const limits = {
-  least: 500, // m; shorter sections have no reliable average speed
-  around: 300, // s; a second location in the stay, or this close to it, confirms the stay
+  least: 500, // m; a shorter section has no reliable average speed
+  around: 300, // s; a second location in the stay, or this long before or after it, confirms the stay
   stay: 900, // s; a stay shorter than this may have only one location
 };
 

@@ -1,13 +1,13 @@
 import { formatForPeople, maxTime, minTime } from '../model/time.ts';
 
-/** m as `350 m`, `4.2 km` or `128 km`. */
+/** Formats metres as `350 m`, `4.2 km` or `128 km`. */
 export function distanceText(metres: number): string {
   if (metres < 995) return `${Math.round(metres / 10) * 10} m`;
   const km = metres / 1000;
   return `${km < 99.95 ? km.toFixed(1) : Math.round(km)} km`;
 }
 
-/** s as `42 s`, `8 min`, `1 h 5 min`, `2 h` or `3 d 4 h`. */
+/** Formats seconds as `42 s`, `8 min`, `1 h 5 min`, `2 h` or `3 d 4 h`. */
 export function durationText(seconds: number): string {
   if (seconds < 59.5) return `${Math.round(seconds)} s`;
   const minutes = Math.round(seconds / 60);
@@ -19,7 +19,7 @@ export function durationText(seconds: number): string {
 
 export const clockText = (ts: number, zone: string): string => formatForPeople(ts, zone, 'HH:mm');
 
-/** Returns `1e30 s` for a number outside the calendar, because a phone may write any number. */
+/** Formats a time. A number outside the calendar becomes `1e30 s`: a phone may write any number. */
 export function minuteText(ts: number, zone: string): string {
   if (!(ts >= minTime && ts <= maxTime)) return `${ts} s`;
   return formatForPeople(ts, zone, 'YYYY-MM-DD HH:mm');

@@ -88,7 +88,7 @@ export function unobservedIn(source: Omit<ObservedSource, 'zone'>, { from, to }:
   return spans.flatMap(({ from, to, reason }) => (reason === null ? [] : [{ from, to, reason }]));
 }
 
-/** Wide enough for every time zone, and for a trip that lasts a day. */
+/** The range of times to read for the days, in every time zone, with trips that last up to a day. */
 export const linksRange = ({ from, to }: DayRange): TimeRange => ({
   from: startOfDay(from, 'UTC') - day,
   to: startOfDay(to, 'UTC') + 3 * day,
@@ -119,7 +119,7 @@ export async function readStated(
   return { observed, exclusions, statedStays };
 }
 
-/** During a trip, the zone of its start applies. */
+/** Returns a function that finds the start of a day. During a trip, the zone of its start applies. */
 function dayStarts(trips: readonly BriefTrip[], zone: string): (day: string) => { ts: number; zone: string } {
   const zones = [{ from: -Infinity, zone: trips[0]?.start_zone ?? zone }];
   for (const { start_ts, start_zone, end_ts, end_zone } of trips) {
@@ -151,7 +151,7 @@ function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observ
 }
 
 function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
-  // The state has the gaps after the last final link.
+  // The state (`observed`) has the gaps after the last final link.
   const final = links.filter(({ kind }) => kind !== 'draft');
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
@@ -178,8 +178,8 @@ function collectKnown({
   });
   const excluded = exclusions.map(({ start_ts, end_ts, ...of }) => ({ from: start_ts, to: end_ts, ...of }));
   // If a trip contains a gap, the distance of the trip includes the distance of the gap. A trip
-  // contains a gap if it covers the end of the gap, or overlaps it and was added by a correction.
-  // A trip after untracked time does not contain the gap: it begins at the first location after it.
+  // contains a gap if the trip covers the end of the gap, or overlaps the gap and a correction added
+  // the trip. A trip after untracked time contains no gap that begins before the trip.
   const isInTrip = ({ from, to }: TimeRange): boolean =>
     moves.some(
       (move) => move.from < to && (move.added ? move.to > from : move.to >= to && !(move.unseen && move.from > from)),
@@ -210,7 +210,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const cause = isStated ? undefined : causes.find(isAround);
     // While the clock is wrong, times of entries do not show a stay.
     const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
-    // A trip may lead through a tunnel.
+    // A time of a trip without locations is no gap, because the trip may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const exclusion = isStated ? undefined : excluded.find(isAround);

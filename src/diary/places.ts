@@ -26,12 +26,12 @@ import { activeCorrections, concernedTime, readCorrections } from './corrections
 
 const limits = {
   reach: 150, // m; a stay farther from a place belongs to another place
-  count: 50, // m; side of the cells; a place begins at the cell with the most stays
+  count: 50, // m; side of the cells that stays are counted in; a new place is around the fullest cell
   ids: [1500, 500, 150, 1], // m; an id comes from the first of these cells that no other place has
-  night: 3 * 3600, // s after midnight (3:00); a stay at this time counts as a night
+  night: 3 * 3600, // s after midnight (3:00); a stay at this time of day counts as a night
 };
 
-/** `from` equals `to` if one of them is not known. */
+/** If the start or the end of the stay is not known, `from` equals `to`. */
 export type LocatedStay = TimeRange & { at: Position; zone: string };
 
 export interface KnownPlace {
@@ -40,9 +40,9 @@ export interface KnownPlace {
   stays: number;
   nights: number; // nights spent here
   first: number; // when the first stay began, seconds since the epoch
-  letter: string; // `A` for the place of the first stay, then `B`; after `Z` numbers
+  letter: string; // `A` for the place of the first stay, then `B`; after `Z`, numbers from 27
   name: string | null; // the name that the person or an operator gave
-  home: number | null; // probability of the next night here; null unless it has the most nights
+  home: number | null; // probability that the next night is here; null: another place has the most nights
 }
 
 export interface Places {
@@ -56,13 +56,13 @@ export type PlaceName = { ts: number; name: string };
 export interface KeptPlaces {
   /** See `keptKey`. If it differs from the present hash, the stored places are out of date. */
   key: string;
-  until: number;
+  until: number; // the places include the stays before this time
   places: Pick<KnownPlace, 'id' | 'at' | 'stays' | 'nights' | 'first'>[];
   /** The time of each given name, and the index of the place where the user was at that time. */
   named: [ts: number, place: number][];
 }
 
-/** Of several names for a place, the last counts. `kept`: places that the store has. */
+/** Groups stays into places. The last name of a place counts. `kept`: places that the store has. */
 export const groupPlaces = (...of: Parameters<typeof placesInSteps>): Promise<Places> => inSlices(placesInSteps(...of));
 
 /** Yields between steps, because a person may have thousands of stays. */
@@ -185,7 +185,7 @@ function medianLocation(locations: readonly LatLon[]): LatLon {
   return { latitude: median(locations.map(({ latitude }) => latitude)), longitude: east + median(longitudes) };
 }
 
-/** Searches all locations only if none is within `limits.reach`. */
+/** The index of the nearest middle. Searches all middles only if none is within `limits.reach`. */
 function nearest(at: LatLon, middles: readonly LatLon[], bands: Bands): number {
   let [found, metres] = [0, Infinity];
   for (const indexes of [indexesAround(bands, at), middles.keys()]) {
@@ -260,7 +260,7 @@ export function keptKey(until: number, retained: PipelineState['retained'], corr
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));
 }
 
-/** Omits the stay after the last trip, as later trips decide its end. */
+/** Omits the stay after the last trip, because a later trip decides when the stay ends. */
 async function readStays(store: ChainStore, userId: string, { from, to }: Partial<TimeRange>): Promise<LocatedStay[]> {
   const range = { from: from ?? allTime.from, to: to ?? allTime.to };
   const found = await correctedTrips(store).briefs(userId, range);
@@ -278,7 +278,7 @@ export const placeNames = (corrections: readonly Stated[]): PlaceName[] =>
 
 export type Ends = Pick<BriefTrip, 'start_ts' | 'end_ts' | 'start_zone' | 'start_loc' | 'end_loc'>;
 
-/** If the user moved without being recorded, a stay lasts 0 s: its other end is not known. */
+/** Before and after an unrecorded move, a stay lasts 0 s, because its end or its start is not known. */
 export function staysBetweenTrips(trips: readonly Ends[]): LocatedStay[] {
   return trips.flatMap((trip, i): LocatedStay[] => {
     const { start_ts, end_ts, start_loc, end_loc, start_zone: zone } = trip;

@@ -20,7 +20,7 @@ import { readFlagInputs } from './read-flag-inputs.ts';
 export interface Day<Link extends BriefRecord = BriefRecord> {
   day: string;
   observed: ObservedDay;
-  /** Links that start on the day, in order: trips with their corrections, and dropped trips. */
+  /** Links that start on the day, in order: corrected trips and dropped trips. */
   records: Link[];
   labels: Labels;
   flagged: Flagged[];
@@ -34,7 +34,7 @@ type ReadLinks<Link> = (userId: string, range: TimeRange) => Promise<readonly Li
 
 const daysAtOnce = 31; // the trips of at most this many days are in memory at one time
 
-/** The days before and after a shown day must be in the years 1 to 9999, too. */
+/** The days beside a shown day are read too, and must be in the years 1 to 9999. */
 const [firstShown, lastShown] = ['0002-01-01', '9998-12-31'];
 
 /** A missing bound is the first or last day with data. */
@@ -42,7 +42,7 @@ export type DayBounds = { from?: string | undefined; to?: string | undefined };
 
 type AskedDays = [store: DayStore, user: Owner, bounds: DayBounds, now: number, beyond?: boolean];
 
-/** Also reads days without trips; with `beyond`, also days outside the first and last data. */
+/** Reads days, also without trips. `beyond`: also days before the first and after the last data. */
 export const everyDay = (...of: AskedDays) => daysWith((trips) => trips.briefs, ...of);
 
 export const everyWholeDay = (...of: AskedDays) => daysWith((trips) => trips.around, ...of);
@@ -185,7 +185,7 @@ export function dayFigures({ observed, records }: Pick<Day, 'observed' | 'record
   };
 }
 
-/** They sum to the length of the day. `off_s`: recording was off, or the time is excluded. */
+/** The three figures sum to the day. `off_s`: recording was off, or a correction excludes the time. */
 export const observedFigures = ({ moving_s, staying_s, unobserved_s, off_s }: ObservedDay) => ({
   observed_s: moving_s + staying_s,
   silent_s: unobserved_s - off_s,

@@ -12,7 +12,7 @@ import type { Unobserved } from './observed-time.ts';
 /** Chosen by hand. */
 const limits = {
   clock: 300, // s; a smaller error of the clock is ignored
-  apart: 1000, // m; added to accuracies and way at `speed`; sources farther apart are of two people
+  apart: 1000, // m, plus both accuracies and the distance at `speed`; sources farther apart disagree
   together: 60, // s; locations of two sources are compared within this time
   speed: 50, // m/s; how fast a person may have moved between the locations of two sources
 };
@@ -33,11 +33,11 @@ interface Sighting {
 
 type FlagStore = Pick<Store, 'timeseries' | 'usercache' | 'pipeline'>;
 
-/** Also reads pending entries that a fast clock dated ahead. */
+/** Reads the inputs of flags, also from pending entries whose phone had a clock that was ahead. */
 export const readFlagInputs = async (store: FlagStore, userId: string, range: TimeRange): Promise<ReadFlagInputs> =>
   (await flagInputsWithin(store, userId, range))(range);
 
-/** The returned function makes the inputs of a part of the range, which is read once. */
+/** Reads a range once. Returns a function that makes the inputs of flags in a part of the range. */
 export async function flagInputsWithin(
   { timeseries, usercache, pipeline }: FlagStore,
   userId: string,
@@ -89,7 +89,7 @@ export async function flagInputsWithin(
   };
 }
 
-/** null: the facts do not suffice, because there may be several sources or wrong times. */
+/** Reads the times of locations; null: they may be wrong or of several sources, so read all entries. */
 async function readPlainTimes(
   timeseries: FlagStore['timeseries'],
   userId: string,
@@ -140,7 +140,7 @@ function findDisagreements(locations: readonly SourceLocation[]): Mark[] {
   return marks;
 }
 
-/** Entries with a `write_ts` after they were received, or before their data time, are evidence. */
+/** Evidence: entries with a `write_ts` after they were received, or before their data time. */
 class ClockEvidence {
   readonly #ahead = new Map<number, TimeRange>();
   readonly #behind: TimeRange[] = [];
@@ -154,8 +154,8 @@ class ClockEvidence {
   }
 
   /**
-   * Entries received together at 12:00 with `write_ts` from 14:00 to 15:00 were written within one
-   * hour, so the clock was wrong from 11:00 to 12:00.
+   * The times when the clock was ahead. For example, entries received together at 12:00 with
+   * `write_ts` from 14:00 to 15:00 were written within one hour: from 11:00 to 12:00.
    */
   causes(): Unobserved[] {
     return [...this.#ahead].map(([to, claimed]) => ({

@@ -27,7 +27,7 @@ export interface TripFeatureCollection {
   features: (Feature<Point | LineString> | SectionCollection)[];
 }
 
-/** Start place, end place, stops, sections, incidents. Fields without a value are absent. */
+/** Features: start place, end place, stops, sections, incidents. Fields without a value are absent. */
 export function tripFeatures(
   trip: Trip,
   after: AfterTrip,

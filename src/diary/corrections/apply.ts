@@ -12,7 +12,7 @@ import { isTripLink, type TripLink, zoneWithin } from '../../model/trip-fields.t
 import { concernedTime } from './read-corrections.ts';
 import { inStatedMode } from './stated-mode.ts';
 
-const slack = 900; // s; with more difference, the author saw another trip (by hand, as for labels)
+const slack = 900; // s; if a time differs by more, the author saw another trip (by hand, as for labels)
 
 const source = 'correction';
 
@@ -43,7 +43,7 @@ export function applyCorrections(
   return { links: stretch.links(), standings };
 }
 
-/** For `join`, returns the trips before and after the time. */
+/** Returns the trips that a correction is about: for `join`, the trips before and after its time. */
 export function concernedTrips<T extends Pick<TripRecord, 'start_ts' | 'end_ts'>>(
   correction: Correction,
   trips: readonly T[],
@@ -110,7 +110,7 @@ class CorrectedStretch {
     return this.trips.findLastIndex(({ end_ts }) => end_ts <= ts);
   }
 
-  /** If the next trip began at the end place of the replaced trips, its start moves along. */
+  /** Replaces trips. If the next trip began where they ended, it then begins where the new trips end. */
   private replace(i: number, count: number, trips: readonly TripLink[]): void {
     const replaced = this.trips.splice(i, count, ...trips);
     const kept = new Set(trips.map(({ chain_ts }) => chain_ts));
@@ -229,7 +229,7 @@ class CorrectedStretch {
     const cleared = this.clear(one.start_ts, one.end_ts);
     const at = this.trips.findLastIndex(({ start_ts }) => start_ts <= one.start_ts) + 1;
     const [before, after] = [this.trips[at - 1], this.trips[at]];
-    // The trips beside the added trip keep their times, so it may be shorter than stated.
+    // The added trip may be shorter than stated, because the trips beside it keep their times.
     const start_ts = Math.max(one.start_ts, before?.end_ts ?? one.start_ts);
     const end_ts = Math.min(one.end_ts, after?.start_ts ?? one.end_ts);
     const start_loc = before?.trip.end_loc ?? after?.trip.start_loc ?? one.end_loc;
@@ -265,7 +265,7 @@ class CorrectedStretch {
     return free;
   }
 
-  /** Ends the untracked time before the first trip from `after` on at `ts`, or at its own start. */
+  /** Ends the untracked time before the next trip at `ts`. `after`: the next trip starts at or after this time. */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];
@@ -297,7 +297,7 @@ class CorrectedStretch {
 /** True for a link that a correction created: an added trip, or the second part of a split trip. */
 const isCreated = (link: TripRecord | undefined): boolean => !!link?.trip && link.trip.raw_trip === link.trip.id;
 
-/** Gaps that end before a created link ends move to it from the next analysed link. */
+/** Moves gaps that end before a created link ends from the next analysed link to the created link. */
 function withOwnGaps(links: TripRecord[]): TripRecord[] {
   return links.map((link, i) => {
     const before = isCreated(links[i - 1]) ? links[i - 1]!.end_ts : allTime.from;
@@ -370,7 +370,7 @@ function straightSection(
   };
 }
 
-/** Cuts a section at the first vertex from `ts` on. null: a part would last 0 s. */
+/** Cuts a section at the first vertex at or after `ts`. null: a part would last 0 s. */
 export function cutSection(section: Section, ts: number, id: string): [Section, Section] | null {
   const { times, speeds, distances } = section;
   const vertex = times.findIndex((time) => time >= ts);
@@ -381,7 +381,7 @@ export function cutSection(section: Section, ts: number, id: string): [Section, 
   return [partOf(section, 0, at + 1, first), partOf({ ...section, id }, at, times.length, second)];
 }
 
-/** The vertices from `from` to `to`, exclusive, with their share of the estimated metres. */
+/** The part of a section from vertex `from` to before `to`, with its share of the estimated metres. */
 function partOf(section: Section, from: number, to: number, steps: Pick<Section, 'speeds' | 'distances'>): Section {
   const { estimated = 0, ...rest } = section;
   const slice = <T>(list: readonly T[]): T[] => list.slice(from, to);

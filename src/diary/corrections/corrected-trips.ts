@@ -24,7 +24,7 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
   corrections(userId: string, range?: TimeRange): Promise<CorrectionStanding[]>;
   /** The links of `briefs`, with all fields. */
   around(userId: string, range: TimeRange): Promise<TripRecord[]>;
-  /** The `chain_ts` of the last analysed link that `briefs` depends on; infinite: any later one. */
+  /** The `chain_ts` of the last analysed link that `briefs` depends on; infinite: any later link. */
   lastDeciding(userId: string, range: TimeRange): Promise<number>;
 }
 
@@ -123,7 +123,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
       const before = await trips.previous(userId, from);
       const links: TripRecord[] = [];
       for await (const link of everyLink({ trips }, userId, { from: before?.chain_ts ?? from, to })) links.push(link);
-      // A gap that began in the range may be stored with the link after it.
+      // A gap that began in the range may be stored with the first link after the range.
       links.push(...(await trips.chain(userId, { from: to, limit: 1 })));
       const drafts = await trips.drafts(userId);
       return [...links, ...drafts.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to)];
@@ -158,7 +158,7 @@ export function correctedTrips(store: ChainStore): CorrectedTrips {
   return trips;
 }
 
-/** Stored documents ignore pending data: a later rejection of the data would not change them. */
+/** Omits pending data, because stored documents would not change if these data were rejected later. */
 export const movedOnly = ({ trips, timeseries }: ChainStore): ChainStore => ({ trips, timeseries });
 
 /** Reads the corrected chain by `chain_ts`: all, or from `from` to `to`, exclusive. */
@@ -193,7 +193,7 @@ function around(days: DayRange, found: readonly { chain_ts: number }[]): TimeRan
   return { from: Math.min(from, ...times), to: Math.max(to, ...times) };
 }
 
-/** An end beyond the chain is open, because a correction may add a link there. */
+/** The range to read: open where the chain ends within `range`, as a correction may add a link there. */
 function rangeRead({ from, to }: TimeRange, analysed: readonly { chain_ts: number }[]): TimeRange {
   const [first, last] = [analysed[0]?.chain_ts ?? from, analysed.at(-1)?.chain_ts ?? from];
   return { from: first < from ? first : allTime.from, to: last >= to ? last : allTime.to };
@@ -219,7 +219,7 @@ function withOverlay<T extends { chain_ts: number }>(
   return [...kept, ...corrected].sort((a, b) => a.chain_ts - b.chain_ts);
 }
 
-/** Corrections far apart have separate overlays, so that the links between are not read. */
+/** Corrections far apart have separate overlays, so that the links between them are not read. */
 async function readOverlays(
   raw: Trips,
   userId: string,
@@ -246,7 +246,7 @@ const nearby = 7 * day; // corrections at most this far apart are read together:
 /**
  * Finds the corrections that affect a range, then the corrections that affect their ranges, and so
  * on. A correction of a mode affects the trips that may be under way at its time. Other corrections
- * affect the time from the second trip that begins before them to the second that begins after
+ * affect the time from the second trip that begins before them to the second trip that begins after
  * them. Returns corrections with overlapping ranges together.
  *
  *   range         [-----------------------------------]
@@ -281,7 +281,7 @@ async function findTouching(
   };
   for (const group of groupsOf(inside, nearby))
     touch({ ...group, from: (await gapAt(group.from)).first, to: (await gapAt(group.to)).last });
-  // Nearest corrections first: if one does not affect the range, no farther one does.
+  // Nearest corrections first: the search ends at the first correction that does not affect the range.
   const sides = [true, false].flatMap((isMode) => {
     const others = spans.filter(({ one }) => !touching.has(one) && (one.kind === 'mode') === isMode);
     return [
@@ -316,7 +316,7 @@ function groupsOf(ranges: readonly Touching[], apart: number): Touching[] {
 
 type Concerned = Touching & { one: Stated };
 
-/** `first`, `last`: the `chain_ts` of the trips beyond `before` and `after`. */
+/** `first`: the `chain_ts` of the trip before `before`. `last`: of the trip after `after`. */
 type Gap = TimeRange & { first: number; last: number; before: TripSpan | null; after: TripSpan | null };
 
 async function readGap(raw: Trips, userId: string, ts: number): Promise<Gap> {

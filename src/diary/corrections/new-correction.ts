@@ -16,7 +16,7 @@ interface CorrectionAuthor {
   reason?: string;
 }
 
-/** If the trips that the author sees (`seen`) change, the correction becomes contradicted. */
+/** Makes an entry with the trips that the author sees (`seen`): if they change, it is contradicted. */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

@@ -27,7 +27,7 @@ export function inStatedMode<T extends WithSections>(trip: T, section: StatedSec
   return { ...trip, sections: trip.sections.map((one) => (one === section ? stated : one)) };
 }
 
-/** null: no bound. A correction takes precedence over a label. */
+/** Applies a label from `start` to `end` (null: no bound). A corrected mode does not change. */
 export function inLabelledMode<T extends WithSections>(
   trip: T,
   mode: string | null,

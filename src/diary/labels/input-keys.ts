@@ -3,7 +3,7 @@ import type { Entry } from '../../model/entry.ts';
 export interface InputKey {
   key: string;
   about: 'trip' | 'place';
-  /** The newest `label` (one word) and `survey` (a whole entry) count. All notes count. */
+  /** The newest `label` (one word) or `survey` (a whole entry) of a key counts. All notes count. */
   kind: 'label' | 'survey' | 'note';
   name: string; // in `user_input`: the key without its first part
 }

@@ -8,7 +8,7 @@ const wordKeys = { mode: keys.modeConfirm, purpose: keys.purposeConfirm, replace
 
 export type LabelName = keyof typeof wordKeys;
 
-/** A label is in lower case, with underscores. Returns null if the text cannot be a label. */
+/** Makes a label: in lower case, with underscores. Returns null if the text cannot be a label. */
 export function labelWord(given: string): string | null {
   const word = given.trim().toLowerCase().replaceAll(/\s+/g, '_');
   return word === '' || word.length > 100 ? null : word;

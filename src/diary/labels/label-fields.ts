@@ -19,7 +19,7 @@ export function inputFields(userId: string, { user_input, additions }: UserInput
   return { user_input: Object.fromEntries(texts), additions: additions.map(whole) };
 }
 
-/** `suggestions`: null if the answer has none. */
+/** Returns the fields of suggestions in an answer. `suggestions`: null if the answer has none. */
 export function suggestionFields(suggestions: readonly Suggestion[] | null): JsonObject {
   if (suggestions === null) return { expectation: { to_label: true }, inferred_labels: [] };
   const isSure = (suggestions[0]?.p ?? 0) >= suggestionLimits.sureFrom;

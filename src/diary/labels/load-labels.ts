@@ -1,4 +1,5 @@
-// Matches are not stored, so they do not depend on the order of arrival or on runs of the pipeline.
+// Matches user inputs with trips and stays at each read. Matches are not stored, so they depend
+// neither on the order of arrival nor on runs of the pipeline.
 import { labelModes } from '../../model/study-labels.ts';
 import { day, justAfter, type TimeRange } from '../../model/time.ts';
 import type { BriefTrip, TripSpan } from '../../model/trip.ts';
@@ -13,7 +14,7 @@ import { combineInputs, type UserInput } from './user-labels.ts';
 
 export interface Labels {
   ofTrip(startTs: number): UserInput;
-  /** null: the stay has no start or no end. */
+  /** `enterTs`, `exitTs`: null if the stay has no start or no end. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
   readonly labelledTrips: number; // trips with a label or a survey

@@ -22,7 +22,7 @@ export type Suggestions = (trip: TraitSource, input: UserInput) => Suggestion[];
 
 export type TimedTraitSource = TraitSource & { end_ts: number };
 
-/** The reader takes consecutive time ranges. It reads nothing if all trips have labels. */
+/** Makes a reader for consecutive ranges of trips. It reads nothing if all trips have labels. */
 export function suggestionsReader(store: LabelStore, userId: string) {
   const habitsAround = habitsReader(store, userId);
   return async function suggestionsFor(trips: readonly TimedTraitSource[], labels: Labels): Promise<Suggestions> {
@@ -33,11 +33,11 @@ export function suggestionsReader(store: LabelStore, userId: string) {
   };
 }
 
-const reach = { before: 90 * day, after: 30 * day }; // s (by hand: habits change)
+const reach = { before: 90 * day, after: 30 * day }; // s; other trips are not used (by hand: habits change)
 const mostHabits = 100; // labelled trips; only the newest are used (by hand)
 const mostLabels = 400; // labels; only the newest are read (by hand)
 
-/** The reader does not read trips of the previous range again. */
+/** Makes a reader of labelled trips, which does not read trips of the previous range again. */
 function habitsReader(store: LabelStore, userId: string) {
   let known = new Map<number, TripTraits>();
   return async function habitsAround({ from, to }: TimeRange): Promise<LabelledTraits[]> {

@@ -9,7 +9,7 @@ import { slack } from './match-inputs.ts';
 
 export type LabelStore = ChainStore & Partial<Pick<Store, 'users' | 'studies'>>;
 
-/** s; inputs that begin earlier before a range are not read */
+/** s; inputs that begin more than this long before a range are not read */
 export const longestInput = 7 * 86_400;
 
 const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key] : []));
@@ -17,8 +17,8 @@ const labelKeys = inputKeys.flatMap(({ key, kind }) => (kind === 'label' ? [key]
 const mostOfAnswer = 8 * 1024 * 1024; // characters of input per answer; a survey has about 10,000
 
 /**
- * Reads inputs that may touch the range, both ends included. Pending inputs replace moved ones of
- * the same identity, because they are newer. `isBounded`: reads only the newest 8 MiB.
+ * Reads inputs that may touch the range, both ends included. A pending input replaces a moved input
+ * of the same identity, because it is newer. `isBounded`: reads only the newest 8 MiB.
  */
 export async function readInputs(
   store: LabelStore,
@@ -77,7 +77,7 @@ async function readNewest(
   return [...found.values()];
 }
 
-/** The next run moves a pending entry that its converter rejects to the error timeseries. */
+/** True if the next run will accept the pending entry. */
 function converts(entry: Entry): boolean {
   try {
     convert(entry);

@@ -1,7 +1,7 @@
 // Leaves out labels that a later split of the trip, or the undo of a split, made doubtful.
 //
 //   written at 1   |------- bus -------|
-//              2   split                    the label of 1 does not count: which part was the bus?
+//              2   split                    the label of 1 does not count: either part may be the bus
 //              3   |-- walk --|-- car --|
 //              4   undo of 2                the label of 1 counts, the labels of 3 do not
 import type { Stated } from '../../model/correction.ts';

@@ -56,7 +56,7 @@ const sameEnd = 300; // m; two trip ends closer than this are one place
 const otherMode = 0.2; // factor of the weight of a labelled trip with another sensed mode
 const otherKindOfDay = 0.7; // factor if one trip is on a workday and the other at the weekend
 const halfTime = 240; // minutes; a trip this much earlier or later in the day has half the weight
-/** Weight of all new label sets together; each used label set adds `newnessOfEach`. */
+/** Weight of all label sets not used before; each used label set adds `newnessOfEach` to it. */
 const newness = 0.2;
 const newnessOfEach = 0.15;
 

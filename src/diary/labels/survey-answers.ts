@@ -9,7 +9,7 @@ export type SurveyAnswer = readonly [question: string, answer: string];
 
 const most = { answers: 30, characters: 200 };
 
-/** Fields that the form or the app adds, such as `attrid`, or `attrxmlns:jr` from the XML. */
+/** True for fields that form or app add, such as `attrid`, or `attrxmlns:jr` from the XML. */
 const isOwnField = (name: string): boolean =>
   /^(attr(id|version|xmlns)?|.*:.*|xmlns|meta|start|end|deviceid|instanceID|formhub|__.*)$/.test(name);
 

@@ -4,7 +4,7 @@ import type { Input } from './input-keys.ts';
 export interface UserInput {
   user_input: Record<string, string | Entry>;
   additions: Entry[]; // notes, in the order in which they were written
-  label_ids?: Record<string, string>;
+  label_ids?: Record<string, string>; // the `match_id` of each label, by its name
 }
 
 /** The newest label or survey of a key counts, and all notes that are not deleted. */
