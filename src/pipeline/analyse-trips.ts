@@ -48,22 +48,15 @@ export const analyseTrips: Stage = {
     const changed = changedRange(context, source, exclusions);
     if (!changed) return { counts: {} };
     if (changed === everything) context.changedTrips = null;
-    const run = new Analysis({
-      context,
-      changed,
-      source,
-      completeBefore: state.complete_until,
-      read,
-      exclusions,
-    });
+    const run = new Analysis({ context, changed, source, completeBefore: state.complete_until, read, exclusions });
     await run.start();
     return run.result();
   },
 };
 
 /**
- * The key of the locations to analyse: the phone's filtered locations, or all locations if it never sent a filtered one
- * (always-on tracking). If `mobility retain` removed entries, `locations_from` replaces the removed evidence.
+ * The key of the locations to analyse: filtered locations, or all locations if the phone never sent a filtered location
+ * (always-on tracking). If `mobility retain` removed entries, `locations_from` says what the removed entries showed.
  */
 async function locationKey(
   { timeseries }: Pick<StretchStore, 'timeseries'>,

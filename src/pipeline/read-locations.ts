@@ -33,7 +33,7 @@ interface LocationReader {
 
 /**
  * Reads the locations of a stretch that begins at `from`. The stretch ends when it has `size` locations since
- * `countFrom`, or where the data end. Whole pages are read, so it may get up to about 2 * `size` locations. Locations
+ * `countFrom`, or where the data end. It may have up to about 2 * `size`, because whole pages are read. Locations
  * with the same time are never in two stretches. Also reads the locations within `sourceReach` s of the stretch,
  * because the choice between sources depends on them.
  */

@@ -92,8 +92,8 @@ async function readAll<T>(
 
 /**
  * Guesses the time zones of locations without a zone. A phone's location gets the zone of the user's nearest entry by
- * `write_ts`; of two equally near entries the earlier one counts. Without such an entry it gets the zone at its
- * coordinates. Locations of other apps and imports always get the zone at their coordinates, because they may be of
+ * `write_ts`; of two equally near entries, the earlier counts. If no entry has a zone, the location gets the zone at
+ * its coordinates. Locations of other apps and imports always get the zone at their coordinates, because they may be of
  * another time and place than the phone.
  */
 async function zonesOf(

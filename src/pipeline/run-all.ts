@@ -56,8 +56,8 @@ const pause = (seconds: number, signal?: AbortSignal): Promise<void> =>
 
 /**
  * Removes expired accounts, then runs the pipeline for every user who has work. Skips users whose lease another run
- * holds, and tries them again at the end: if the lease has expired by then, that run was killed, and this run processes
- * the user. Throws if the store becomes unreachable; the work on finished users stays stored.
+ * holds, and tries them again at the end. If the lease has expired by then, the other run was killed, and this run does
+ * its work. Throws if the store becomes unreachable; the work on finished users stays stored.
  */
 export async function runAll(store: Store, options: AllOptions): Promise<AllReport> {
   const started = options.now();
@@ -145,7 +145,7 @@ async function expectStore(store: Store): Promise<void> {
 
 /**
  * Yields the users with work, and counts the others as `nothing_new`. Users whose only work is trips of another
- * analysis version or of other feeds come last, because they may take hours. At least one such user is always yielded.
+ * analysis version or of other feeds come last, because they may take hours. At least one such user is yielded.
  */
 async function* usersWithWork(
   store: Store,

@@ -44,17 +44,10 @@ export const writeDocuments: Stage = {
       log.write('DEBUG', line.addingTrips(userId, trips.length, day));
       put.push({ key: dayKey(day), write_ts: context.now(), data: trips as unknown as JsonValue });
     }
-    const ended = {
-      documents_due: false,
-      complete_lost: false,
-      ...endOfRun(context),
-      last_error: null,
-    };
+    const ended = { documents_due: false, complete_lost: false, ...endOfRun(context), last_error: null };
     const remove = obsolete.map(({ key }) => key);
-    const { results } = await store.documents.apply(userId, { put, remove }, lease(), {
-      state: ended,
-      release: true,
-    });
+    const end = { state: ended, release: true };
+    const { results } = await store.documents.apply(userId, { put, remove }, lease(), end);
     log.write('DEBUG', line.keyLists(userId, present, valid));
     let written = 0;
     for (const [i, { key }] of put.entries()) {
@@ -73,7 +66,7 @@ export const writeDocuments: Stage = {
 
 /**
  * Returns the days to build; null: none. If the run does not know which trips changed, these are all days of the
- * window. Otherwise they reach from the first to the last of:
+ * window. Otherwise the days to build are all days from the first to the last of:
  * - the days of changed trips,
  * - the day of the trip before the first changed trip, because its document contains the start of the next trip,
  * - the days without a document.
