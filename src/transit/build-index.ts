@@ -102,7 +102,7 @@ async function readRoutes(tables: GtfsTables, agencies: Map<string, string>, not
 
 type Stop = { name: string } & LatLon;
 
-/** Stops by id. A platform gets the name of its station, and the station's position if it has none of its own. */
+/** Stops by id. A platform gets the name of its station, and a platform without a position the station's position. */
 async function readStops(tables: GtfsTables, notes: FeedNotes): Promise<Map<string, Stop>> {
   const found = new Map<string, { name: string; parent: string; at: LatLon | null }>();
   let count = 0;

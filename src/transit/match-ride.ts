@@ -44,7 +44,7 @@ export interface LineFound {
   long_name: string;
   from_stop: string;
   to_stop: string;
-  /** 0 to 1. The probabilities of all lines sum to less than 1: the rest is for a ride that used none of them. */
+  /** 0 to 1. The probabilities of all lines sum to less than 1: the rest is for a ride with none of these lines. */
   probability: number;
   feed_age_days: number; // days between the ride and the validity of the feed; 0 if it was valid
 }
@@ -67,11 +67,11 @@ const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // upper limit of the evidence of `matchRide`, because no match is certain (by hand)
 const endSpread = 90; // m; standard deviation of the distance from an end of a ride to its stop; in streets 10 to 110 m
 const gapSpread = 3; // m/s; each second without a location adds this to the standard deviation
-const mostGapSpread = 300; // m; time without a location, as below ground, adds at most this
+const mostGapSpread = 300; // m; the most that a time without a location, such as below ground, adds
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
 const seenGap = 90; // s; locations closer together than this show the path between them
-const scoreCutoff = 8; // a pattern whose score cannot come within this of the best is not scored further
+const scoreCutoff = 8; // a pattern whose score must stay more than this below the best score is left out
 
 /** Matches a ride with the network. Returns the evidence for bus and train, and the lines, most probable first. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
@@ -172,7 +172,7 @@ interface Pair {
   from: number;
   to: number;
   startOff: number; // half of the squared distance from the start of the ride to its stop, divided by its variance
-  endOff: number; // the same for the end of the ride
+  endOff: number; // half of the squared distance from the end of the ride to its stop, divided by its variance
   metres: number; // m along the line between the two stops
 }
 

@@ -191,7 +191,7 @@ function alongShape(stops: readonly LatLon[], vertices: readonly number[], plane
   return places.some(({ off }) => off > farthestStop) ? null : { line, stops: places };
 }
 
-/** Positions where a line passes near a stop: one for each time the line comes near, at most the eight nearest. */
+/** Positions where a line passes near a stop: one position per passage, and only the eight nearest. */
 function passes(line: Polyline, px: number, py: number): LinePlace[] {
   const places: LinePlace[] = [];
   let best: LinePlace | null = null;
