@@ -49,7 +49,7 @@ export async function readTripsOfDays(
 
 /**
  * Returns the trip after each record: the next record if it begins at the end place, otherwise the
- * next trip of the chain. At the date line, a trip of another day may be between two of one day.
+ * next trip of the chain. At the date line, a trip of another day may be between two trips of a day.
  */
 async function readFollowingTrips(
   store: DiaryStore,

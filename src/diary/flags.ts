@@ -5,7 +5,7 @@
 //   flags       section: too_fast, mostly_estimated
 //
 //   marks             |sources_disagree|                       two phones, 5 km apart
-//   flags       the day and the section, because the mark touches both
+//   flags       the day and the section: sources_disagree, because their times overlap with the mark
 import { firstLaterIn } from '../analysis/sorted-times.ts';
 import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
 import { justBefore, type TimeRange } from '../model/time.ts';

@@ -214,7 +214,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const exclusion = isStated ? undefined : excluded.find(isAround);
-    // If only one source or token is excluded, the data of others show what the user did.
+    // If only one source or token is excluded, the data of other sources show what the user did.
     const isOut =
       exclusion !== undefined && (gap !== undefined || !(isMoving || exclusion.source || exclusion.token_id));
     const reason = isOut ? 'taken out' : gap ? (cause ?? gap).reason : null;

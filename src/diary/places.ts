@@ -5,7 +5,7 @@
 //   stays      a 06:00   b 09:00   c 17:00   d 22:00    a, c, d: within 150 m
 //   places     A = {a, c, d}   B = {b}                     letters in order of the first stay
 //   home       A: the person was there at 03:00   P = (nights at A + 1) / (all nights + 2)
-//   id of A    its 1500 m cell; if another place has it: the 500 m cell, then 150 m, then 1 m
+//   id of A    of its cell of 1500 m; if another place is in this cell, of its cell of 500 m, 150 m, or 1 m
 //
 //   kept       A B        later stays   a a' x             a and a' within 150 m of A, x of none
 //   places     A, with two more stays   B   C = {x}

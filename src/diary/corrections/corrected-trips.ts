@@ -30,7 +30,7 @@ export interface CorrectedTrips extends Omit<Trips, 'lastSettledBefore' | 'neigh
 
 /**
  * The stores of the chain. Without `usercache`, pending corrections are ignored.
- * `corrections` replaces the stored ones, for the preview of a correction.
+ * `corrections` replaces the stored corrections, for the preview of a correction.
  */
 export type ChainStore = Pick<Store, 'trips' | 'timeseries'> &
   Partial<Pick<Store, 'usercache'>> &

@@ -16,7 +16,7 @@ interface CorrectionAuthor {
   reason?: string;
 }
 
-/** Makes an entry with the trips that the author sees (`seen`): if they change, it is contradicted. */
+/** Makes the entry of a correction, which is contradicted if the trips that its author sees (`seen`) change. */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

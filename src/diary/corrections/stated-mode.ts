@@ -2,8 +2,8 @@
 //
 //   walk, bus, walk   label "car"     -> the bus becomes a car: it is the only ride
 //   bus, train        label "car"     -> unchanged: there are two rides
-//   bus               label "other"   -> unchanged: it is not a mode
-//   walk, walk        label "bike"    -> both are by bicycle: a trip on foot is one ride
+//   bus               label "other"   -> unchanged: "other" is not a mode
+//   walk, walk        label "bike"    -> both walks become bicycle: a trip on foot counts as one ride
 //   walk, bus         label "car" with the times of the walk   -> the walk becomes a car
 import { plainMode, sensedModeOf } from '../../model/modes.ts';
 import type { BriefSection, Section } from '../../model/trip.ts';

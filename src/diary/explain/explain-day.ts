@@ -44,7 +44,7 @@ export interface ExplainedPart extends TimeRange {
 export interface ExplainSource {
   records: readonly TripRecord[]; // the links that touch the day, in order
   observed: ObservedDay;
-  zone: string; // the time zone if no trip has one
+  zone: string; // the time zone of a day without trips
   readings?: readonly PhoneReading[]; // around the day, ascending; absent: not read
 }
 

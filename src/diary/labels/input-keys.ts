@@ -25,7 +25,7 @@ export const inputKeyNames: readonly string[] = inputKeys.map(({ key }) => key);
 
 export interface Input {
   of: InputKey;
-  entry: Entry; // as clients read it
+  entry: Entry; // in the form that clients read
   /** s; null for the start of the first place and the end of the present place. */
   start: number | null;
   end: number | null;

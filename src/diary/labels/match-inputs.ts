@@ -7,7 +7,7 @@
 //   input 4                  |-|                         no trip
 import type { Input } from './input-keys.ts';
 
-/** Open ends are infinite. Spans of one kind do not overlap. */
+/** The time of a trip or a stay. Open ends are infinite. Spans of trips do not overlap, nor do spans of stays. */
 export type Span = { start: number; end: number };
 
 /** s; a labelled draft may begin this long before or after the final trip, or end after it */
@@ -19,7 +19,7 @@ const openReach = 86_400; // s; assumed length of an input with one open end, to
  * Finds the span of an input:
  * 1. the span in which the input begins, if it also ends there or covers more than half of it,
  * 2. otherwise, of the spans that match within `slack`, the span that shares the most time with the
- *    input; if two share the same, the span in which it begins.
+ *    input; if two spans share the same time, the span in which the input begins.
  * null: no span matches, for example if a labelled draft did not become a trip. `spans` ascend.
  *
  * An input that begins in a trip and ends soon after it may be about the next trip, which began

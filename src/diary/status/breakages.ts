@@ -1,4 +1,4 @@
-/** When each step last succeeded. Each step needs the steps before it. */
+/** The time when each step last succeeded. Each step needs the previous steps. */
 export interface Steps {
   registered: StepTime;
   joined: StepTime; // the person used a study's link; people whom an operator registers do not join

@@ -38,7 +38,6 @@ export interface PersonStatus {
   lag_s: number | null;
 }
 
-/** The present time, and the threshold of states. */
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
@@ -190,8 +189,7 @@ function deriveState({ user }: PersonFigures, chain: Steps, broken: BrokenStep |
   if (broken?.code === 'refused' || state === 'stopped' || state === 'unusable') return [state!, broken!.since];
   if (chain.stored.ts === null && user.sent_ts === undefined)
     return ['never_began', newest(chain.registered.ts, user.joined_ts)];
-  if (broken === null) return ['in_order', null];
-  return [breakages[broken.code].state, broken.since];
+  return broken === null ? ['in_order', null] : [breakages[broken.code].state, broken.since];
 }
 
 /** Seconds for which entries have been pending, without entries whose `write_ts` is in the future; null: none. */
