@@ -121,7 +121,7 @@ function isSameRest(locations: readonly Location[], last: number, i: number): bo
   if (here.sampling === 'time' && here.ts - before.ts > candidateLimits.longestRestStep) return false;
   if (distance(before, here) >= (here.sampling === 'time' ? candidateLimits.timeDistance : candidateLimits.gapDistance))
     return false;
-  // During a slow walk each location is near the previous one, but not near the first one of the last minutes.
+  // During a slow walk each location is near the previous location, but not near the location 5 minutes before.
   const since = locations[firstAtOrAfter(locations, here.ts - candidateLimits.timeThreshold)]!;
   return since.sampling !== here.sampling || distance(since, here) < candidateLimits.walkedOff;
 }
@@ -216,7 +216,7 @@ type Cleaned = { locations: readonly Location[]; doubts: readonly Doubt[] };
 
 const longestGroup = 86_400; // s; a group that began this long ago gets no further candidate (by hand)
 
-/** Candidates that are decoded together; `findJourneys` decides which of them form one journey. */
+/** Candidates that are decoded together; `findJourneys` decides which candidates form one journey. */
 export interface CandidateGroup {
   candidates: Candidate[];
   sampling: Sampling;

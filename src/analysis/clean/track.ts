@@ -15,7 +15,7 @@ import type { Location } from './observations.ts';
 
 /** "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  repeatWithin: 60, // s; a location is stale if it repeats a position of at most this age less accurately (physical)
+  repeatWithin: 60, // s; a location is stale if it repeats the previous position this soon, less accurately (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
   spikePasses: 4, // number of passes that remove spikes, because neighbouring spikes hide each other (by hand)
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
@@ -98,7 +98,7 @@ export class Track {
     return firstLaterIn(this.ts, ts);
   }
 
-  /** Position at `ts`, linear in time between locations. The user rests before the first and after the last one. */
+  /** Position at `ts`, linear in time between locations, constant before the first and after the last location. */
   positionAt(ts: number) {
     const next = this.firstAfter(ts);
     const i = Math.max(0, Math.min(next - 1, this.ts.length - 1));

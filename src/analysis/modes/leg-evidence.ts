@@ -181,7 +181,7 @@ function waitFeature(waited: number): number {
   return clampedLn(1 + waited / 30, 1, 40) * Math.min(1, Math.max(0, doubt));
 }
 
-/** `boarded`: 1 if the user walked to leg `i`, else 0. `waited`: s before it. `walks`: features of walks around it. */
+/** `boarded`: 1 if the user walked to leg `i`, else 0. `waited`: s of waiting before it. `walks`: features of walks. */
 function measureAround(segments: readonly Segment[], legs: readonly Leg[], i: number, from: number) {
   const leg = legs[i]!;
   let [walked, stood, waited] = [0, 0, 0];

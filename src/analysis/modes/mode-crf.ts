@@ -28,13 +28,13 @@ export interface ModeCrf {
 export const pairKinds = [
   'both public', // a bus to the station, then a train
   'both public, left', // a bus to a shop, and from the same stop a bus back
-  'the same, near', // a train, and another from the same platform
+  'the same, near', // a train, and another train from the same platform
   'car and public', // a car to the station, then a train
   'cars, near', // a car with a stop for fuel
   'the same, left', // a car to a shop and back
   'cars, apart', // a lift, and a taxi from another street
   'bicycle and vehicle', // a bicycle to the station, then a train
-  'bicycles', // a bicycle with a stop, or two rented ones
+  'bicycles', // a bicycle with a stop, or two rented bicycles
 ] as const;
 
 const [walk, bike, car] = [0, 1, 2];

@@ -19,10 +19,10 @@ export const cellSeconds = 15; // s, length of a cell (by convention)
  * Names of the features, stored in `models`: do not rename. A number is the time before and after the cell, in s, or in
  * minutes if `m` follows.
  *
- * - `since`, `until`, `gap`, `gapv`: s from the location before, to the location after, their sum, m/s between both
+ * - `since`, `until`: s since the location before, until the location after; `gap`: their sum; `gapv`: m/s in the gap
  * - `d60`, `p60`, `str150`: m/s in a straight line, m/s along the track, and the first divided by the second
  * - `back180`, `fwd180`: m/s in a straight line over the time before the cell, or after it
- * - `v5m_90`: 90 % quantile of the speeds within 5 minutes; `acc5m`: the same of the changes of speed, in m/s2
+ * - `v5m_90`: 90 % quantile of the speeds within 5 minutes; `acc5m`: the same quantile of the accelerations, in m/s2
  * - `slow5m`, `fast5m`: shares of slow and fast cells within 5 minutes; `turn3m`: rad/km within 3 minutes
  * - `ss30`: mean of the speeds that the phone sensed; `awalk30`: share of "walking" among the readings
  */
@@ -48,7 +48,7 @@ export const featureLimits = {
   slow: 1, // m/s; `slow5m` counts slower cells
   fast: 4, // m/s; `fast5m` counts faster cells
   heading: 1, // m/s; slower movement has no heading
-  reading: 1200, // s; a motion reading of an iPhone is valid until the next one, but at most this long
+  reading: 1200, // s; a motion reading of an iPhone is valid until the next reading, but at most this long
 };
 
 export interface CellInput {
@@ -59,7 +59,7 @@ export interface CellInput {
   to: number;
 }
 
-/** A cell's features need 28 cells (420 s) before and after it, and one more on each side for speeds. */
+/** A cell's features need 28 cells (420 s) before and after the cell, and one more cell on each side for speeds. */
 const cellMargin = 29;
 
 export const cellWidth = featureNames.length;
@@ -293,11 +293,11 @@ type Readings = ReturnType<typeof collectReadings>;
 
 /**
  * Motion readings as a series by kind. A reading of Android, which reports all the time, counts with its confidence. A
- * reading of an iPhone, which reports changes, counts with the seconds until the next one.
+ * reading of an iPhone, which reports changes, counts with the seconds until the next reading.
  */
 function collectReadings({ motions, sampling }: CellInput) {
   const n = motions.length;
-  const held = sampling === 'distance' && n > 0; // an iPhone's reading is valid until the next one
+  const held = sampling === 'distance' && n > 0; // an iPhone's reading is valid until the next reading
   const times = new Float64Array(n);
   const kind = new Uint8Array(n);
   const sums = new Float64Array(kinds * (n + 1));

@@ -22,8 +22,8 @@ import {
 /** Weights of the decoding, chosen by hand on the training days. */
 export const decodeWeights = {
   evidence: 0.5, // exponent of a cell's probabilities; below 1, as neighbouring cells use the same locations
-  floor: 1e-4, // A lower probability counts as this one
-  // Added to the logarithm of a sequence's probability for each change from the state of the row to the state of the
+  floor: 1e-4, // a lower probability counts as this value
+  // Added to the score (a logarithm) of a sequence for each change, from the state of the row to the state of the
   // column, in the order of `stateNames`. -12: people rest or walk between a bicycle and a vehicle.
   change: [
     [0, -3.5, -5, -5],

@@ -125,7 +125,7 @@ function keptTrip(
 
 /**
  * The untracked time after a place. It ends when the user is observed again (`unseen`). If trips from the place were
- * dropped, it ends at the arrival of the last of them.
+ * dropped, it ends at the arrival of the last dropped trip.
  */
 function untrackedFrom(
   carry: Carry,

@@ -6,9 +6,9 @@
 //   journeys     |========================|         |========|       phantom: nothing moved
 //                 wait: walk to a vehicle   stay: no vehicle follows
 //
-// A logistic regression on the features of a stop, fitted by `tools/train/joint.mjs`, decides whether it is a wait. A
-// stop is never a wait if the phone restarts in it, if it takes more than 40 minutes, or if no vehicle follows. A
-// candidate is first cut at rests of 10 minutes; waits join the parts again.
+// A logistic regression on the features of a stop, fitted by `tools/train/joint.mjs`, decides whether the stop is a
+// wait. A stop is never a wait if the phone restarts during the stop, if the stop takes more than 40 minutes, or if no
+// vehicle follows. A candidate is first cut at rests of 10 minutes; waits join the parts again.
 import { distance, type LatLon } from '../../model/geo/distance.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { Candidate } from '../clean/candidates.ts';
@@ -23,7 +23,7 @@ import { movingBetween, movingSpans, secondsIn } from '../states/segments.ts';
 /** By hand on the developers' own recorded days, except where marked physical. */
 export const journeyLimits = {
   longestWait: 2400, // s; the longest headway of a bus that people wait for (physical)
-  leastAfter: 800, // m; a trip that has not ended may continue the journey before it if it leads this far
+  leastAfter: 800, // m; an unfinished trip that leads this far may continue the journey before it
   errand: 600, // s; a candidate is cut at rests this long
   restExtent: 300, // m; if the ends of a rest are farther apart, the user moved in it (physical)
   phantom: 150, // m; a smaller candidate without movement may be an error of the receiver
@@ -61,7 +61,7 @@ export const stopFeatures = [
   'ln way next',
 ] as const;
 
-/** One or more candidates, or a part of one, by indexes into `locations`. */
+/** One or more candidates, or a part of a candidate, by indexes into `locations`. */
 export interface GroupPart {
   startIndex: number;
   endIndex: number;

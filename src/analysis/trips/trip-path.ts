@@ -19,8 +19,8 @@ const limits = {
   detour: 1.25, // length of a real path divided by the straight line
   walking: 1.2, // m/s on a path that was not recorded
   beginning: 300, // s; a path by bicycle or vehicle that was not recorded has the median speed of this time after it
-  cycling: { least: 2, most: 6 }, // m/s, bounds of this median speed on a bicycle
-  riding: { least: 3, most: 15 }, // m/s, bounds of this median speed in a vehicle
+  cycling: { least: 2, most: 6 }, // m/s, bounds of the median speed on a bicycle
+  riding: { least: 3, most: 15 }, // m/s, bounds of the median speed in a vehicle
 };
 
 /** Builds the path of a trip: from the stay before it if known, otherwise from its first location at `firstTs`. */
