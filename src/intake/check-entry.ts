@@ -23,10 +23,10 @@ export const unusableReasons = {
 
 export type UnusableReason = keyof typeof unusableReasons;
 
-/** The caller of a valid entry uses too many keys. The entry can be recovered. */
+/** The reason for a valid entry whose user has too many keys. An operator can recover the entry. */
 export const tooManyKeys = 'too_many_keys';
 
-/** A valid entry exceeds the daily limit of statements. An operator can recover the entry. */
+/** The reason for a valid entry beyond the daily limit of statements. It can be recovered, too. */
 export const tooManyStatements = 'too_many_statements';
 
 const maxKeyLength = 255; // characters
@@ -40,9 +40,9 @@ export function isEntry(checked: CheckedEntry): checked is Entry {
 }
 
 /**
- * A valid entry is returned with only `metadata` and `data`: it belongs to its caller, whatever its
- * `_id` or `user_id`. Milliseconds in `metadata.write_ts` and `data.ts` become seconds. An invalid
- * value is returned as it was pushed, with the reason. Unusual but usable values pass, since
+ * Returns a valid entry with only `metadata` and `data`, without fields such as `user_id`: an entry
+ * belongs to its caller. Milliseconds in `metadata.write_ts` and `data.ts` become seconds. Returns
+ * an invalid value as it was pushed, with the reason. Unusual but usable values are valid, because
  * converters and analysis judge them. Never changes its input.
  */
 export function checkEntry(pushed: JsonValue): CheckedEntry {
@@ -50,7 +50,7 @@ export function checkEntry(pushed: JsonValue): CheckedEntry {
   return flaw === null ? inSeconds(pushed as unknown as Entry) : { entry: pushed, ...flaw };
 }
 
-/** A text that is not JSON is rejected unchanged. */
+/** Checks the JSON text of an entry. A text that is not JSON is rejected unchanged. */
 export function checkEntryText(text: string): CheckedEntry {
   try {
     return checkEntry(JSON.parse(text) as JsonValue);
@@ -95,5 +95,5 @@ function inSeconds({ metadata, data }: Entry): Entry {
   };
 }
 
-/** Stays the same if the result counted as milliseconds, and so would be divided again later. */
+/** Milliseconds become seconds, unless a later check would take the result for milliseconds. */
 const seconds = (ts: number): number => (ts >= firstMilliseconds && ts / 1000 < firstMilliseconds ? ts / 1000 : ts);

@@ -8,9 +8,9 @@ import { inexactFrom } from '../analysis/clean/observations.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { day } from '../model/time.ts';
 
-/** s from `ts` to `write_ts`. A phone at rest repeats a location for weeks. */
+/** s; the longest time from `ts` to `write_ts`. A phone at rest repeats a location for weeks. */
 const mostStale = 365 * day;
-/** s from `ts` to the arrival. Apps without a write time may send recordings of years ago. */
+/** s; the longest time from `ts` to the arrival. Some apps send recordings of years ago. */
 const mostLate = 5 * mostStale;
 
 /** `at`: when the location arrives, seconds since the epoch. */

@@ -12,13 +12,13 @@ import { type CheckedEntry, checkEntry, checkEntryText, isEntry } from './check-
 import { judgeLocation } from './judge-location.ts';
 import { beyondBounds } from './stated-times.ts';
 
-/** No phone sends more at a time. Larger batches are split, so that other writers wait less. */
+/** No phone sends more entries at a time. Larger puts are split: other writers wait less. */
 export const maxTransactionEntries = 10_000;
 
 /** A value to put: an entry, any other JSON value, or the JSON text of an entry. */
 export type Pushed = Entry | JsonValue;
 
-/** Earlier parts of the put were stored. Putting everything again completes the put. */
+/** An error after earlier parts of a put were stored. The caller can put all entries again. */
 export class PartlyStored extends MobilityError {
   constructor(error: MobilityError) {
     super(error.code, error.message, { cause: error });
@@ -32,7 +32,7 @@ export interface PutOptions {
   now: () => number;
   /** Gets a line for each entry (DEBUG), rejected value (WARNING) and put (INFO). */
   log?: Log;
-  mostLines?: number; // of entries and rejected values; default: all
+  mostLines?: number; // of the log, for entries and rejected values; default: no limit
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
   /** When another service first received an entry. Default: the time of the put. */
@@ -40,7 +40,7 @@ export interface PutOptions {
   /**
    * The id of the phone's token, stored with the entries; null: the token has no id. An `author` in
    * a correction from a phone is dropped, since the author is the user. Missing: no phone sent
-   * them.
+   * the entries.
    */
   sentWith?: string | null;
 }
@@ -186,7 +186,7 @@ async function logUnusable(log: Log, userId: string, unusable: readonly Unusable
   if (nameless > mostNameless) log.write('WARNING', line.valuesNotListed(userId, nameless - mostNameless));
 }
 
-/** Lines are made after the answer. Until then only keys and times are held, not the entries. */
+/** The lines are made after the answer. Until then, memory holds only keys and times of entries. */
 function storedMessages(userId: string, entries: readonly Entry[], results: readonly PutResult[]): Messages {
   const keysOf = entries.map(({ metadata }) => metadata.key);
   const times = Float64Array.from(entries, ({ metadata }) => metadata.write_ts);
@@ -217,7 +217,7 @@ class NewestTimes {
     }
   }
 
-  /** What the put writes into the profile, see `PersonFigures`. */
+  /** Returns what the put writes into the profile, see `PersonFigures`. */
   noteAt(at: number): ProfileNote {
     const set: JsonObject = { last_put_ts: at };
     if (!Number.isFinite(this.data)) return { set };

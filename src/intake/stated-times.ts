@@ -13,7 +13,10 @@ const ahead = day;
 /** s. A longer trip or stay is a mistake, and would slow down every page with its days. */
 export const longestStated = 7 * day;
 
-/** Excluded time may have any length and end in the future. A long trip keeps its end. */
+/**
+ * Moves the times of a correction into the bounds. A trip or stay that is too long keeps its end.
+ * Excluded time may have any length, and may end in the future.
+ */
 export function withinBounds<T extends Correction>(one: T, received_ts: number): T {
   const fields = correctionKinds[one.kind];
   const within = (ts: number, from = earliest, to = received_ts + ahead): number => Math.max(from, Math.min(ts, to));
@@ -26,7 +29,7 @@ export function withinBounds<T extends Correction>(one: T, received_ts: number):
   return { ...one, start_ts, end_ts };
 }
 
-/** Rejects a correction that `withinBounds` would change. null: not rejected. */
+/** Rejects a correction that `withinBounds` would change; null: the entry is not rejected. */
 export function beyondBounds(entry: Entry, received_ts: number): UnusableEntry | null {
   const { metadata, data } = entry;
   const kind = data.kind as Correction['kind'];

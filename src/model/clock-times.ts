@@ -19,7 +19,7 @@ export function firstTimeShowing(clock: string, { from, to }: TimeRange, zone: s
   return found.length === 0 ? null : Math.min(...found);
 }
 
-/** The number of local days with the time `afterMidnight` s after their start in `[from, to)`. */
+/** Counts the local days that have their time `afterMidnight` (s from their start) in the range. */
 export function daysWithTime(afterMidnight: number, { from, to }: TimeRange, zone: string): number {
   if (from >= to) return 0;
   const timeOn = (one: string): number => startOfDay(one, zone) + afterMidnight;

@@ -1,7 +1,7 @@
 /** What a change of an entry affects. `documents` includes the stored `figures` of months. */
 type Affects = 'trips' | 'documents' | 'figures' | 'nothing';
 
-/** What the program knows about a key, such as who writes its entries. */
+/** Facts about a key, such as who writes its entries. */
 export interface KeyRow {
   key: string;
   /** `document`: written by the server, pulled by phones. `derived`: made of trips on request. */
@@ -78,7 +78,7 @@ export const keyTable: readonly KeyRow[] = [
 
 const rows = new Map(keyTable.map((row) => [row.key, row]));
 
-/** null: an unknown key, whose entries are stored and served unchanged. */
+/** Returns the facts; null: the key is unknown, and its entries are stored and served unchanged. */
 export function keyRow(key: string): KeyRow | null {
   return rows.get(key.startsWith('diary/trips-') ? 'diary/trips-<YYYY-MM-DD>' : key) ?? null;
 }

@@ -1,4 +1,4 @@
-/** The logarithm of a sum of numbers, given by their logarithms. Does not overflow. */
+/** Returns the logarithm of the sum of numbers whose logarithms are given, without overflow. */
 export function logSum(values: readonly number[]): number {
   const most = Math.max(...values);
   if (most === Number.NEGATIVE_INFINITY) return most;

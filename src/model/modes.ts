@@ -4,7 +4,7 @@ import { motionTypes } from './payloads.ts';
 /** Evaluations and flags do not distinguish modes of one class. */
 export type ModeClass = 'walk' | 'bike' | 'scooter' | 'car' | 'bus' | 'rail' | 'motor' | 'still' | 'other';
 
-/** Two looks never differ by colour alone. `light` and `dark`: colours on such pages. */
+/** Two looks never differ by colour alone. `light`, `dark`: colours on light and dark pages. */
 export interface ModeLook {
   light: string;
   dark: string;
@@ -17,21 +17,21 @@ export interface ModeLook {
   pattern: string;
   tile: readonly [width: number, height: number];
   character: string;
-  /** One of 256 colours. Its contrast against black and white is 3 to 1 or more. */
+  /** One of the 256 colours of a terminal. Its contrast to black and white is 3 to 1 or more. */
   terminal: number;
 }
 
 interface ModeRow {
   name: string;
-  /** After `PredictedModeTypes.` or `MotionTypes.`. The first is the usual name. */
+  /** Names that follow `PredictedModeTypes.` or `MotionTypes.`, the usual name first. */
   wire: readonly string[];
   labels?: readonly string[];
   class: ModeClass;
   /** m/s, the greatest average over 500 m (physical limit, by hand). Default: 90. */
   fastest?: number;
-  /** False: a correction cannot state the mode. Without a name in `wire` it cannot either. */
+  /** False: a correction cannot state the mode, like modes without a name in `wire`. */
   isStated?: false;
-  /** Names with an icon in e-mission's app, and the app's number; 0: none. Default: UNKNOWN. */
+  /** Names with an icon in e-mission's app, and their codes; 0: no code. Default: UNKNOWN. */
   app?: Readonly<Record<string, number>>;
   /** The motion that a phone reports. Default: UNKNOWN. */
   motion?: keyof typeof motionTypes;
@@ -269,7 +269,7 @@ export function plainMode(sensedMode: string): string {
 /** `PredictedModeTypes.LIGHT_RAIL` and `light rail` give `rail`. */
 export const modeClass = (text: string): ModeClass => findMode(text)?.class ?? 'other';
 
-/** null: the label is not a means of travel. */
+/** Finds the mode that a label names; null: the label is not a means of travel. */
 export function modeOfLabel(label: string): ModeName | null {
   const name = findMode(label)?.name as ModeName | undefined;
   return name === undefined || name === 'unknown' || name === 'still' ? null : name;
@@ -314,7 +314,7 @@ export function inferredMode(sensedMode: string): { name: string; code: number }
   return { name: known, code: codes[known]! };
 }
 
-/** Phones have one type for all vehicles. */
+/** Returns the type of motion for a mode. Phones have one type for all vehicles. */
 export function motionMode(sensedMode: string): { name: string; code: number } {
   const name = byWireName.get(wireName(sensedMode))?.motion ?? 'UNKNOWN';
   return { name, code: motionTypes[name] };

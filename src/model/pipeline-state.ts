@@ -36,7 +36,7 @@ export interface PipelineState {
   complete_lost: boolean;
   /** Trips are derived from filtered locations, or from all if the phone sends no filtered ones. */
   locations_from: 'background/filtered_location' | 'background/location' | null;
-  /** First location, gaps after the last trip, last state of the phone; null: no run yet. */
+  /** Time of the first location, gaps after the last trip, state of the phone; null: no run yet. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   set_aside: readonly Exclusion[];
   /** null: `mobility retain` removed nothing. */
@@ -84,7 +84,7 @@ export const initialPipelineState: PipelineState = {
   last_error: null,
 };
 
-/** The days of a rebuild, which begins at the first entry, or after the last retained link. */
+/** Counts the days of a rebuild: from the first entry, or from after the last retained link. */
 export function derivedDays({ observed, retained }: PipelineState): number {
   if (observed === null) return 0;
   return Math.max(0, Math.ceil((observed.seen.ts - Math.max(observed.from, retained?.chain_ts ?? -Infinity)) / 86_400));
@@ -104,5 +104,5 @@ export interface Lease {
   seconds: number;
 }
 
-/** s; clocks of hosts and servers may differ by this. */
+/** s; clocks of hosts and servers may differ by this time. */
 export const clockSlack = 5;

@@ -3,7 +3,7 @@ import { idOf } from './ids.ts';
 import { asObject, type JsonValue } from './json.ts';
 import { jsonText } from './json-text.ts';
 
-/** The reason if a converter threw: a fault of the program. */
+/** The reason for an unexpected error in a converter, which is a fault of the program. */
 export const faultReason = 'conversion_failed';
 
 export function errorIdOf(identity: Identity): string {

@@ -1,7 +1,7 @@
 import type { Entry } from './entry.ts';
 import { asObject } from './json.ts';
 
-/** `android` or `ios` for all phones of the platform, else `other/owntracks` for a program. */
+/** Returns `android` or `ios` for a phone, or a text such as `other/owntracks` for a program. */
 export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   const name = String(platform).toLowerCase();
   if (isPhone(name)) return name;
@@ -9,7 +9,7 @@ export function sourceOf({ metadata: { platform, origin } }: Entry): string {
   return `other/${typeof program === 'string' ? program : ''}`;
 }
 
-/** For `other/owntracks` a correction may also say `other` or `owntracks`. */
+/** Returns names of a source in corrections, such as `other/owntracks`, `other` and `owntracks`. */
 export function sourceNames(entry: Entry): string[] {
   const own = sourceOf(entry);
   const at = own.indexOf('/');

@@ -7,9 +7,9 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
  * Completes the configuration of a study. A field comes from `given`, else from the stored
- * configuration, else from the defaults. Always set are the address of this server, the study's
- * name and its subgroups. `version` grows by one if anything changed. `now`: seconds since the
- * epoch.
+ * configuration, else from the defaults. The function always sets the address of this
+ * server, the study's name and its subgroups. `version` grows by one if anything changed. `now`:
+ * seconds since the epoch.
  *
  * A configuration with a `version` was published before. If it has no `opcode`, none is added: the
  * members have tokens of three parts, which the app accepts only without `opcode`.
@@ -36,7 +36,7 @@ export function studyConfig(
       opcode: {
         ...opcode,
         autogen: study.joining === 'open',
-        // With an empty list the app would search it for the subgroup and let no person in.
+        // In an empty list, the app would find no subgroup and let no person join.
         ...(study.subgroups.length > 0 && { subgroups: [...study.subgroups] }),
       },
     }),
@@ -135,7 +135,7 @@ export function configFlaws(config: JsonObject): string[] {
   });
 }
 
-/** Also false if the app of the phone is too old for the configuration. */
+/** True if `config` is newer than `version`, and the app is not too old for it. */
 export function isNewerConfig(
   config: JsonObject,
   version: JsonValue | undefined,

@@ -4,26 +4,26 @@ import type { TokenRecord, UserRecord } from './user.ts';
 export interface StudySettings {
   /** Lower case letters, digits and hyphens. Never changes. */
   name: string;
-  /** Names in links and tokens. Only the last admits new people; earlier ones admit members. */
+  /** Names in links and tokens. New people join by the last name; members may use earlier names. */
   join_names: string[];
-  /** Empty: all people are in `default`. */
+  /** Empty: the study has only the subgroup `default`. */
   subgroups: string[];
   /** `list`: only people with a token that an operator made can join. */
   joining: 'open' | 'list';
   /** False: new people cannot join. Members can still use the service. */
   open: boolean;
-  /** Limits for the people who join within an hour, and for members. */
+  /** The most people who may join within an hour, and the most members. */
   hour_limit: number;
   total_limit: number;
   created_ts: number;
   listed?: boolean;
   /** True: managers see names of people; false: pseudonyms. */
   show_names?: boolean;
-  /** Language of invitations, and for readers of other languages. Absent: English. */
+  /** The language of invitations, and for readers of languages without texts. Absent: English. */
   language?: string;
   /** Secret of pseudonyms in exports from pages; absent: no page has made an export. */
   export_key?: string;
-  /** Has a `version`; null until it is made. */
+  /** The configuration of the app, with a `version`; null until it is made. */
   config: JsonObject | null;
 }
 
@@ -43,7 +43,7 @@ export function isStudyName(name: string): boolean {
   return /^[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/.test(name);
 }
 
-/** May have capitals. `test` marks tokens of testers. */
+/** A name may have capitals. It must not be `test`, which marks tokens of testers. */
 export function isSubgroupName(name: string): boolean {
   return name !== 'test' && /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,38}[A-Za-z0-9])?$/.test(name);
 }
@@ -53,7 +53,7 @@ interface StudyToken {
   subgroup: string;
 }
 
-/** 16 random characters cannot be guessed. The app makes 32. Testers' tokens have `test`. */
+/** The app makes 32 random characters; 16 cannot be guessed. Tokens of testers have `test`. */
 const tokenPattern = /^nrelop_([^_]+)_([^_]+)_(?:test_)?[A-Za-z0-9]{16,128}$/;
 
 /** Reads `nrelop_<study>_<subgroup>_<random>`. null: any other text. */
@@ -78,7 +78,7 @@ export type EnrolResult =
   | { known: UserRecord }
   | { refused: JoinRefusal | 'erased' | 'name_taken' | 'token_taken' };
 
-/** null: the study accepts the person, within its limits. */
+/** Returns why a person cannot join; null: the study accepts the person, within its limits. */
 export function joinRefusal(
   study: StudyRecord | null,
   { study: name, subgroup, byOperator = false }: StudyToken & { byOperator?: boolean },
@@ -92,10 +92,10 @@ export function joinRefusal(
 /** s; the time in which at most `hour_limit` people may join */
 export const joinWindow = 3600;
 
-/** s; an account without data expires then, as phones push every hour. */
+/** s; the age when an account without data expires. Phones push every hour. */
 export const idleLife = 7 * 86_400;
 
-/** s from the first entries; until then, an account that joined by a link has narrow limits. */
+/** s from the first entries; in this time, an account that joined by a link has narrow limits. */
 const trialLength = 3 * 86_400;
 
 /** True for a person who joined by a link and has not sent data for `trialLength` yet. */

@@ -1,4 +1,4 @@
-// Only this file knows calendars and time zones.
+// Only this file calculates with calendars and time zones.
 import dayjs from 'dayjs';
 import utc from 'dayjs/plugin/utc.js';
 import type { Entry } from './entry.ts';
@@ -22,18 +22,18 @@ export const allTime: TimeRange = { from: Number.NEGATIVE_INFINITY, to: Number.P
 /** The years 1 to 9999 in UTC: other times cannot be written as dates. */
 export const minTime = -62_135_596_800;
 export const maxTime = 253_402_300_799;
-/** A time of a device that is larger is in ms. In s, it would be a day in 5138. */
+/** A time of a device is in ms if it is this large. In s, it would be a day in 5138 or later. */
 export const firstMilliseconds = 1e11;
 
 const secondsOfDay = 86_400;
 export const day = secondsOfDay;
 
-/** s; a later time counts as wrong. Clocks of phones are often wrong by minutes or hours. */
+/** s; a time further ahead is wrong. Clocks of phones are often wrong by minutes or hours. */
 export const believedAhead = day;
 
 // ---------------------------------------------------------------- zones
 
-const bucketSeconds = 900; // an offset is cached for a quarter of an hour, because nearly all changes are at its ends
+const bucketSeconds = 900; // an offset is cached for a quarter of an hour: zones change it nearly always on the quarter
 const maxCachedOffsets = 20_000;
 const maxCachedZones = 700; // there are about 600
 
@@ -50,7 +50,7 @@ function findZone(name: string): Zone | null {
   if (name.length > 64) return null;
   let zone = zones.get(name);
   if (zone === undefined) {
-    if (zones.size >= maxCachedZones) zones.clear(); // phones send any names
+    if (zones.size >= maxCachedZones) zones.clear(); // because phones may send any names
     zone = makeZone(name);
     zones.set(name, zone);
   }
@@ -79,7 +79,7 @@ function makeZone(name: string): Zone | null {
   }
 }
 
-/** True for a time zone name that this runtime knows, such as `Europe/Berlin` or `Etc/GMT+7`. */
+/** True for a time zone name that this runtime supports, such as `Europe/Berlin` or `Etc/GMT+7`. */
 export function isTimeZone(zone: unknown): zone is string {
   return typeof zone === 'string' && findZone(zone) !== null;
 }
@@ -88,7 +88,7 @@ export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
 
-/** s by which a zone is ahead of UTC. Throws a `RangeError` for an unknown zone or invalid time. */
+/** Returns s ahead of UTC. Throws a `RangeError` for an unknown zone or an invalid time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
   const found = findZone(zone);
@@ -134,7 +134,7 @@ function daysFromCivil(year: number, month: number, day: number): number {
 
 const weekdayOf = (days: number): number => (((days + 3) % 7) + 7) % 7; // 0: Monday
 
-/** Throws outside the years 1 to 9999, whose ISO texts have more than four digits. */
+/** Throws for a year beyond 1 to 9999, whose ISO text would have more than four digits. */
 function checkedDate(ts: number): Date {
   if (ts >= minTime && ts < maxTime + 1) return new Date(ts * 1000);
   throw new RangeError(`expected a time of the years 1 to 9999, found ${ts} s since 1970`);
@@ -212,8 +212,9 @@ export function formatTime(ts: number, zone: string): string {
 export const localDay = (ts: number, zone: string): string => dayText(localTime(ts, zone).local);
 
 /**
- * The time when clocks show `local`, which is counted as if it were UTC. If they show it twice, the
- * first time; if they skip it, the time without the skip. Throws for an unknown zone.
+ * Returns the time when clocks in the zone show `local`, which is counted as if it were UTC. If
+ * clocks show it twice, returns the first time. If clocks skip it, returns the time that they would
+ * show it without the skip. Throws for an unknown zone.
  */
 export function timeOnClocks(local: number, zone: string): number {
   const before = local - zoneOffset(zone, local - secondsOfDay);
@@ -222,12 +223,13 @@ export function timeOnClocks(local: number, zone: string): number {
 }
 
 /**
- * The first instant of the local day. If the zone has no midnight on that day, the first second
- * after it; if it skips the day, the start of the next. Throws a `RangeError` for an unknown zone.
+ * Returns the first instant of the local day. If clocks skip midnight on this day, returns the
+ * first second after the skip. If they skip the whole day, returns the start of the next day.
+ * Throws a `RangeError` for an unknown zone.
  */
 export const startOfDay = (day: string, zone: string): number => startOfLocalDay(daysOf(day), zone);
 
-/** The local day as a half-open range; empty if the zone skipped the day. */
+/** Returns the local day as a half-open range, which is empty if the zone skipped the day. */
 export function dayRange(day: string, zone: string): TimeRange {
   const days = daysOf(day);
   return { from: startOfLocalDay(days, zone), to: startOfLocalDay(days + 1, zone) };
@@ -240,7 +242,7 @@ function startOfLocalDay(days: number, zone: string): number {
   const first = midnight - Math.max(...offsets);
   const last = midnight - Math.min(...offsets);
   for (const ts of [first, last]) if (localDays(ts) === days && localDays(ts - 1) < days) return ts;
-  // Clocks went forward over midnight. Find that time, between `before` and `start`.
+  // Clocks went forward over midnight. Find the time of this change, between `before` and `start`.
   let before = first - secondsOfDay;
   let start = last + secondsOfDay;
   while (start - before > 1) {
@@ -262,7 +264,7 @@ const dayOf = (ts: number): number => Math.floor(Math.floor(ts) / secondsOfDay);
 
 type Unit = 'day' | 'week' | 'month' | 'year';
 
-/** One month after 31 January is the last day of February. */
+/** Adds periods of UTC. One month after 31 January is the last day of February. */
 export function addUtc(ts: number, count: number, unit: Unit): number {
   if (unit === 'day' || unit === 'week') return ts + count * (unit === 'week' ? 7 : 1) * secondsOfDay;
   const days = dayOf(ts);

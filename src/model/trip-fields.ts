@@ -18,7 +18,7 @@ export function rangeOfTrips(trips: readonly Pick<Trip, 'start_ts' | 'end_ts'>[]
   return span;
 }
 
-/** Takes the zone of the start before the middle of the trip, else the zone of the end. */
+/** Returns the zone of the start in the first half of the trip, then the zone of the end. */
 export function zoneWithin(
   { start_ts, end_ts, start_zone, end_zone }: Pick<Trip, 'start_ts' | 'end_ts' | 'start_zone' | 'end_zone'>,
   ts: number,

@@ -8,14 +8,14 @@ export type Position = [longitude: number, latitude: number];
 export interface Place {
   id: string;
   location: Position;
-  /** More than one raw place if the analysis dropped trips between them. */
+  /** Ids: more than one raw place if the analysis dropped trips between them. */
   raw_places: string[];
   /** When the user arrived, and the time zone then; null for the first place. */
   enter_ts: number | null;
   enter_zone: string | null;
   /** Id of the trip that ends here; null: none. */
   ending_trip: string | null;
-  /** The method of the analysis, such as `DwellSegmentationTimeFilter`; of all parts of trips. */
+  /** The method of the analysis, such as `DwellSegmentationTimeFilter`. Trips also name it. */
   source: string;
   name?: string;
 }
@@ -25,15 +25,15 @@ export interface Section {
   id: string;
   start_ts: number;
   end_ts: number;
-  /** `PredictedModeTypes.BUS`: by the service. `MotionTypes.IN_VEHICLE`: by the phone. */
+  /** `PredictedModeTypes.BUS` from the analysis, or `MotionTypes.IN_VEHICLE` from the phone. */
   sensed_mode: string;
-  /** 0 to 1, of `sensed_mode`. Trips of version 1 have no probabilities. */
+  /** The probability of `sensed_mode`, 0 to 1. Trips of version 1 have no probabilities. */
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   duration: number;
   /** m, along the line. */
   distance: number;
-  /** Part of `distance` where locations are missing; absent: none. */
+  /** m; the part of `distance` where locations are missing; absent: 0. */
   estimated?: number;
   coordinates: Position[];
   /** m above sea level; null: the phone sent none */
@@ -61,7 +61,7 @@ export interface TransitLine {
   probability: number;
   /** Other lines that are nearly as probable. */
   alternatives: string[];
-  /** Days between ride and validity of the feed; absent: the feed was valid. */
+  /** Days between the section and the validity of the feed; absent: the feed was valid. */
   feed_age_days?: number;
 }
 
@@ -114,19 +114,19 @@ export interface TripEvidence {
   /** Rules that set the start and the end. */
   start: string;
   end: string;
-  /** The rule that ended the candidate, see `Candidate.endedBy`. `end` set the end time. */
+  /** The rule that ended the candidate, see `Candidate.endedBy`. The rule `end` set its time. */
   ended_by: string;
   /** Why the next trip was not joined; absent: no trip followed soon. */
   parted_by?: string;
-  /** Stops that were waits within the journey, and the reasons. */
+  /** Stops in which the user waited within the journey, and the reasons. */
   waits?: { start_ts: number; end_ts: number; reason: string }[];
   /** The user did not move: errors of the receiver looked like movement. */
   phantom?: true;
-  /** Removed locations of the candidate group, by reason. */
+  /** The number of removed locations of the candidate group, by reason. */
   left_out: { repeats?: number; spikes?: number; strays?: number };
 }
 
-/** Where a segmenter continues. */
+/** The position in the data from which a segmenter continues. */
 export interface Resume {
   /** Segmentation continues after the location with this `ts`. */
   resume_ts: number;
@@ -156,7 +156,7 @@ export interface Silence {
 /** The last known state of the phone. */
 export interface LastSeen {
   ts: number;
-  /** `waits`: until the user leaves. `error`: cannot measure, for example without permission. */
+  /** `waits`: for the user to leave. `error`: the phone cannot measure, e.g. without permission. */
   phone: 'waits' | 'moves' | 'off' | 'error' | 'unknown';
   at: Position | null;
   /** The time of `at`; absent in states of older versions. */
@@ -164,15 +164,15 @@ export interface LastSeen {
   gap?: { from: number; to: number };
   /** Number of locations that the phone has sent since it came to rest. */
   reports: number;
-  /** A gap that counts as a stay unless the phone's next event shows otherwise. */
+  /** A gap that counts as a stay. The phone's next event may show that the user moved. */
   stay: { from: number; to: number } | null;
   /** First and last reading of the latest movement since the last location; absent: none. */
   moving?: { from: number; to: number };
   /** Last entry of the trip under way at `at`; absent: no trip was, or a gap followed. */
   led?: number;
-  /** The phone has reported a state; absent: it has no state machine. */
+  /** True if the phone has reported a state; absent: it has no state machine. */
   machine?: true;
-  /** The user moved in a gap, so the last event was sent from another place. */
+  /** True if the user moved in a gap: the phone sent its last event from another place. */
   unreported?: true;
   /** Start of reported movement without a location, until the next location; absent: none. */
   unlocated?: number;
@@ -184,13 +184,13 @@ export interface Carry extends Resume {
   seen?: LastSeen;
   /** Gaps that no link contains yet. Never stored: a run passes them to its next stretch. */
   silences?: Silence[];
-  /** The next links are derived from data since then. Older links have only `resume_ts`. */
+  /** The next links are derived from data since this time. Older links have only `resume_ts`. */
   needs_from?: number;
   /** Where the last trip, also a dropped one, ended; null before the first trip. */
   raw_place: { id: string; location: Position; enter_ts: number } | null;
   /** Where the last trip of the diary ended: the diary does not contain dropped trips. */
   place: Place | null;
-  /** When a dropped trip left `place`; absent: no dropped trip did, or the user is back. */
+  /** When a dropped trip left `place`; absent: no dropped trip left it, or the user is back. */
   away_since?: number;
 }
 
@@ -204,8 +204,8 @@ export interface Untracked {
 
 /**
  * A link of a user's trip chain: a trip, or a `dropped` trip. Links are sorted by `chain_ts`. Each
- * depends on the link before it and on the data since. A `draft` is a trip after the chain that has
- * not ended.
+ * link depends on the link before it and on the data since. A `draft` is a trip after the chain
+ * that has not ended.
  */
 export interface TripRecord {
   id: string;
@@ -216,9 +216,9 @@ export interface TripRecord {
   end_ts: number;
   /** Local day of the start, `YYYY-MM-DD`. */
   day: string;
-  /** The link depends on data up to this time; null: on the absence of later data, too. */
+  /** The link depends on data up to this time; null: later data can change the link. */
   settled_ts: number | null;
-  /** `no travel`, `too short`, `failed` or `corrected`; absent for a trip. */
+  /** The reason: `no travel`, `too short`, `failed` or `corrected`; absent for a trip. */
   dropped?: string;
   trip: Trip | null;
   /** Untracked time right before the link; null: none. */

@@ -24,7 +24,7 @@ export interface UserRecord {
  */
 export type TokenKind = 'made' | 'imported' | 'study' | AppId | 'link' | 'session';
 
-/** A token of the method `token`; only its hash is kept. */
+/** A token of a user; the store keeps only its hash. */
 export interface TokenRecord {
   hash: string;
   user_id: string;
@@ -34,7 +34,7 @@ export interface TokenRecord {
   kind?: TokenKind;
   /** Start of the hour of the last use; absent: not used yet. */
   used_ts?: number;
-  /** Absent: valid. The record of a revoked token names phones that still send it. */
+  /** Absent: not revoked. The record of a revoked token names the phones that still send it. */
   revoked_ts?: number;
   revoked_why?: RevokedWhy;
 }
@@ -55,14 +55,14 @@ export function refusalOf(
   return expires_ts !== null && expires_ts <= now ? { why: 'expired', since: expires_ts } : null;
 }
 
-/** When the last token of a person's phones was revoked; null while one is valid. */
+/** Returns when the last token of a person's phones was revoked; null while one is not revoked. */
 export function leftOf(tokens: readonly TokenRecord[]): number | null {
   const ofPhones = tokens.filter((token) => !isForPages(token));
   const last = Math.max(...ofPhones.map(({ revoked_ts }) => revoked_ts ?? Infinity));
   return Number.isFinite(last) ? last : null;
 }
 
-/** null: the owner did not stop the recording, or started it again. */
+/** Returns when the owner stopped the recording; null: never, or it was started again. */
 export function stoppedSince(tokens: readonly TokenRecord[], now: number): number | null {
   const phones = tokens.filter((token) => !isForPages(token));
   const stops = phones.flatMap((token) => (token.revoked_why === 'stopped' ? (token.revoked_ts ?? []) : []));
@@ -71,10 +71,10 @@ export function stoppedSince(tokens: readonly TokenRecord[], now: number): numbe
   return began ? null : stopped;
 }
 
-/** s. The last use is rounded: a phone that calls each minute causes one write an hour. */
+/** s; `used_ts` is rounded to it, so a phone that calls each minute causes one write an hour. */
 export const useStep = 3600;
 
-/** For lists, commands and logs: the id is not a secret. */
+/** Names a token in lists, commands and logs. The id is not a secret. */
 export const tokenId = (hash: string): string => hash.slice(0, 8);
 
 /** Control and invisible characters, lone surrogates, and marks for the direction of text. */
@@ -92,7 +92,7 @@ export function userNameOf(text: string): string {
   return /^[^\s@]+@[^\s@]+$/u.test(name) ? name.toLowerCase() : name;
 }
 
-/** Older stores may have invisible characters in names. */
+/** Shows invisible characters as codes, because names in older stores may have some. */
 export function shownName(name: string): string {
   return name.replace(hidden, (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`);
 }

@@ -1,4 +1,4 @@
-// Only this file names both engines.
+// Only this file imports both engines.
 import { folderIn, isMongoAddress, withoutCredentials } from '../model/address.ts';
 import { MobilityError } from '../model/mobility-error.ts';
 import type { Engine, OpenOptions } from './rows/rows.ts';
@@ -42,7 +42,7 @@ function folderOf(address: string): string {
   );
 }
 
-/** For checks and copies of whole stores. */
+/** Runs `work` on the rows of a store, without its rules: for checks and copies of whole stores. */
 export async function onEngine<T>(
   address: string,
   options: OpenOptions,

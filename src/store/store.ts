@@ -20,11 +20,11 @@ export { initialPipelineState, type Lease, type PipelineState } from '../model/p
  * `MOBILITY_LEASE_LOST` if it takes a lease.
  *
  * Every promise resolves after its effect is durable, and no effect is partial. Every method may
- * reject with `MOBILITY_STORE_CLOSED` after `close`, `_FULL` (the disk), `_UNAVAILABLE` (the
- * engine), `_BUSY` and `_DAMAGED`.
+ * reject with `MOBILITY_STORE_CLOSED` (after `close`), `MOBILITY_STORE_FULL`, `_UNAVAILABLE`,
+ * `_BUSY` or `_DAMAGED`.
  */
 export interface Store {
-  /** Without credentials. */
+  /** The address of the store without user name and password. */
   readonly address: string;
   readonly users: UserRegistry;
   readonly tokens: Tokens;
@@ -40,12 +40,12 @@ export interface Store {
   readonly pipeline: PipelineStates;
   readonly leases: Leases;
   counts(userId: string): Promise<Record<Collection, number>>;
-  /** Returns how many rows or entries each collection had. Repeat it after a failure. */
+  /** Returns how many rows or entries each collection had. Repeat the call after a failure. */
   erase(userId: string, how?: Erasure): Promise<Record<Collection, number>>;
-  /** Users who are only partly erased, or only partly copied from another store. */
+  /** Returns the users who are only partly erased, or only partly copied from another store. */
   unfinished(): Promise<Unfinished[]>;
   ping(): Promise<void>;
-  /** Bytes on disk, and free bytes of the disk; null: the server does not report them. */
+  /** Returns the size of the store and the free space of its disk in bytes; null: not reported. */
   disk(): Promise<{ bytes: number; free: number | null }>;
   version(): Promise<string>;
   /** Waits for running calls, then closes the store. A second call does nothing. */
@@ -98,7 +98,7 @@ export interface UserRegistry {
   months(page: UserPage, month: string): Promise<MemberMonth[]>;
 }
 
-/** The next `limit` users after the UUID `after`. `study`: only its members. */
+/** The first `limit` users by UUID, after the UUID `after`. With `study`, only its members. */
 export interface UserPage {
   study?: string;
   after?: string;
@@ -121,15 +121,15 @@ export interface MemberMonth extends Pick<PersonFigures, 'registered_ts' | 'audi
  * - `last_location_ts`: the newest data time of a location.
  * - `last_usable_ts`: the last put with a location that trips can be made of.
  * - `last_unusable_ts`: the last put with locations of which none is usable.
- * - `last_unusable_why`: most of them were `inexact` or `misdated`.
+ * - `last_unusable_why`: why most such locations are not usable: `inexact` or `misdated`.
  * - `waiting_since_ts`: the first put with entries since the end of the last run.
- * - `last_fetch_ts`: a fetch of days or trips, at most an hour older than the last fetch.
+ * - `last_fetch_ts`: a fetch of days or trips, at most an hour before the last fetch.
  * - `last_refusal_ts`: the last refused token. `last_limit_ts`: the last exceeded limit.
  */
 export interface PersonFigures {
   user: UserRecord;
   registered_ts: number;
-  /** Random. The name of the user in the audit log. */
+  /** A random text that names the user in the audit log. */
   audit_key: string;
   stage: 'active' | Unfinished['stage'];
   profile: JsonObject;
@@ -138,7 +138,10 @@ export interface PersonFigures {
   state: PipelineState;
   /** The last lease, even if it has expired; null: there was none, or it was released. */
   lease: Lease | null;
-  /** `ahead`: entries that the move leaves until their `write_ts`, the first at `next_due_ts`. */
+  /**
+   * Pending entries. `ahead`: the number of entries that the move leaves until the time of their
+   * `write_ts`. `next_due_ts`: the earliest such time.
+   */
   waiting: { count: number; ahead: number; next_due_ts: number | null };
   /** Rejected entries by key and reason. `last_ts`: the time of the last rejection. */
   set_aside: { key: string | null; reason: string; count: number; last_ts: number }[];
@@ -147,11 +150,11 @@ export interface PersonFigures {
 export interface Tokens {
   add(token: TokenRecord): Promise<void>;
   byHash(hash: string): Promise<TokenRecord | null>;
-  /** Expired and revoked tokens too, by `created_ts`. */
+  /** Returns all tokens by `created_ts`, also expired and revoked tokens. */
   list(userId: string): Promise<TokenRecord[]>;
-  /** The record stays. False: the user has no such token, or it is revoked already. */
+  /** Keeps the record. Returns false if the user has no such token, or if it is revoked already. */
   revoke(userId: string, hash: string, revoked: { ts: number; why: RevokedWhy }): Promise<boolean>;
-  /** Ignores an unknown token. */
+  /** Records the last use. Ignores an unknown token. */
   touch(hash: string, usedTs: number): Promise<void>;
 }
 
@@ -161,17 +164,18 @@ export interface Studies {
   byName(name: string): Promise<StudyRecord | null>;
   byJoinName(name: string): Promise<StudyRecord | null>;
   list(): Promise<StudyRecord[]>;
-  /** Creates an account if study and limits allow it. A token of an account changes nothing. */
+  /** Creates an account if the study allows it, and if the token does not have an account yet. */
   enrol(enrolment: Enrolment): Promise<EnrolResult>;
   /** True if the owner of the token was erased: the token cannot join the study again. */
   hasErased(study: string, hash: string): Promise<boolean>;
-  /** Lets a token of an erased owner join again. False: the token could join already. */
+  /** Lets a token of an erased owner join again. Returns false if the token could join already. */
   readmit(study: string, hash: string): Promise<boolean>;
-  /** Removes the study, unless it has members. Returns their number. */
+  /** Removes the study if it has no members. Returns the number of its members. */
   remove(name: string): Promise<number>;
   /**
-   * Removes accounts of people who joined the study by its link in `[from, to)` and have no entry,
-   * the earliest first. Returns them; fewer than `limit`: no more are left.
+   * Removes up to `limit` accounts of people who joined the study by its link in `[from, to)` and
+   * have no entry, the earliest first. Returns the removed accounts. If they are fewer than
+   * `limit`, no such account is left.
    */
   removeIdle(study: string, range: { from?: number; to?: number; limit: number }): Promise<UserRecord[]>;
 }
@@ -179,7 +183,10 @@ export interface Studies {
 export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
   list(): Promise<ManagerRecord[]>;
-  /** Replaces the record by the result of `change`; null: no record. May repeat `change`. */
+  /**
+   * Replaces the record by the result of `change`, or removes the record if the result is null. May
+   * repeat `change`.
+   */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 
@@ -196,18 +203,18 @@ export interface Feeds {
   /** `facts` is null for a removed feed: trips near it must be derived again. */
   list(): Promise<{ id: string; facts: JsonObject | null }[]>;
   index(id: string): Promise<string | null>;
-  /** A part of the zip; null after the last. The first `number` is 1. */
+  /** Returns a part of the zip; null after the last part. The first part has the number 1. */
   part(id: string, number: number): Promise<Uint8Array | null>;
-  /** False: no feed has this id. */
+  /** Returns false if no feed has this id. */
   remove(id: string): Promise<boolean>;
 }
 
-/** One object per user, which does not contain the user's id. */
+/** A profile is one object per user, which does not contain the user's id. */
 export interface Profiles {
   get(userId: string): Promise<JsonObject | null>;
   /**
-   * Replaces `fields`, and sets missing fields from `defaults`. Returns the whole profile. A
-   * function makes the fields from the profile before; it may be called several times.
+   * Replaces `fields`, and sets missing fields from `defaults`. Returns the whole profile. If
+   * `fields` is a function, it gets the stored profile and may be called several times.
    */
   merge(
     userId: string,
@@ -220,11 +227,11 @@ export interface Profiles {
 
 export type PutResult = 'inserted' | 'updated';
 
-/** A pushed value that is rejected at once. */
+/** A pushed value that the put rejects. */
 export interface UnusableEntry {
   /** Exactly as it was pushed. */
   entry: JsonValue;
-  /** Of a valid entry that must not become pending; missing: not a valid entry. */
+  /** The identity of a valid entry that must not become pending; missing: the entry is invalid. */
   identity?: Identity;
   reason: string;
   message: string;
@@ -241,15 +248,15 @@ export interface PutContent {
 /** Changes of a profile, by field. `PersonFigures` lists the fields. */
 export interface ProfileNote {
   set: JsonObject;
-  /** Replaces a stored value that is smaller or not a number. */
+  /** Each value replaces the stored value if that is smaller or not a number. */
   raise?: Readonly<Record<string, number>>;
-  /** Replaces a stored time that is before the end of the last run, or not a number. */
+  /** Each time replaces the stored time if that is before the end of the last run or no number. */
   sinceRun?: Readonly<Record<string, number>>;
 }
 
 export interface PutOutcome {
   results: PutResult[];
-  /** Why the note was not written, such as a damaged profile; the rest is stored. */
+  /** Why the note was not written, such as a damaged profile. Everything else is stored. */
   noteError: MobilityError | null;
 }
 
@@ -259,7 +266,8 @@ export interface Usercache {
    * - `entries` by identity: a later entry replaces an earlier one.
    * - `unusable` in the error timeseries, once per content: a repetition counts as another attempt.
    * An unusable entry with an identity replaces the pending entry and the error of its identity,
-   * and keeps their first receipt and earlier failures. An entry of the same put replaces it.
+   * and keeps their first receipt and earlier failures. If the same put has a usable entry with the
+   * identity, only the usable entry is stored.
    * - `note` in the profile.
    *
    * A result is `updated` if the store has the identity, or if it occurs earlier in the put. The
@@ -277,7 +285,7 @@ export interface Usercache {
   keys(userId: string): Promise<string[]>;
 }
 
-/** Accepts or rejects an entry. `ts`: the data time that queries find it by. Must be pure. */
+/** Accepts or rejects an entry. `ts`: the data time by which queries find it. Must be pure. */
 export type Judge = (entry: Entry) => { ts: number | null } | { reason: string; message: string };
 
 export interface FailedEntry extends Identity {
@@ -297,7 +305,7 @@ export interface Moved {
   more: boolean;
 }
 
-/** The pipeline derives documents from trips, for phones. Pushed entries never change them. */
+/** The pipeline derives documents for phones from trips. Pushed entries never change documents. */
 export interface Document {
   key: string;
   write_ts: number;
@@ -319,7 +327,7 @@ export interface Documents {
     lease: Lease,
     end?: { state?: Partial<PipelineState>; release?: boolean },
   ): Promise<{ results: (PutResult | 'unchanged')[]; removed: number }>;
-  /** By `write_ts`, then by key. */
+  /** Returns the documents by `write_ts`, then by key. */
   list(userId: string): Promise<Document[]>;
   keys(userId: string): Promise<string[]>;
 }
@@ -341,15 +349,15 @@ export interface ErrorRow {
 }
 
 export interface ErrorTimeseries {
-  /** By ascending id. May be shorter than `limit`: only an empty list is the end. */
+  /** Returns errors by ascending id. A page may be short: only an empty list is the end. */
   list(
     userId: string,
     page: { id?: string; key?: string; reason?: string; after?: string; limit: number },
   ): Promise<ErrorRow[]>;
   count(userId: string): Promise<number>;
   /**
-   * Moves errors back to the usercache as `entry`. Returns how many. An entry that fails again
-   * keeps its `first_ts` and its count of `tries`.
+   * Moves errors back to the usercache as `entry`. Returns the number of moved errors. An entry
+   * that fails again keeps its `first_ts` and its count of `tries`.
    * - If an entry with the identity is pending, it is newer: it stays, and the error is removed. If
    * several errors have one identity, the first counts.
    * - An error without identity may be older than the entry that the store has under the identity
@@ -358,7 +366,7 @@ export interface ErrorTimeseries {
    * - An error that no longer exists is ignored.
    */
   recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
-  /** For imports. Skips an error if an entry with its identity is pending, which is newer. */
+  /** Stores errors of an import. Skips an error if a pending, newer entry has its identity. */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
   remove(userId: string, ids: readonly string[]): Promise<number>;
 }
@@ -366,9 +374,9 @@ export interface ErrorTimeseries {
 // ---------------------------------------------------------------- long term
 
 export interface EntryQuery {
-  /** Missing: all keys. An empty list: no entries. */
+  /** Only entries with these keys. Missing: all keys; an empty list: no entries. */
   keys?: readonly string[];
-  /** `ts`: the data time. Entries without it are skipped. */
+  /** The time to select and sort by. `ts`: the data time; entries without it are skipped. */
   time: 'write_ts' | 'ts';
   /** The range `[from, to)`; a missing bound is open. */
   from?: number;
@@ -378,7 +386,7 @@ export interface EntryQuery {
   after?: EntryCursor;
   limit: number;
   descending?: boolean;
-  /** Other fields of metadata and payload may be missing in the result. */
+  /** The needed fields. Other fields of metadata and payload may be missing in the result. */
   fields?: readonly string[];
 }
 
@@ -389,7 +397,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** Nested values of the entries are shared: do not change them. */
+/** The store may use nested values of the entries again: do not change them. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service first received each entry, seconds since the epoch. */
@@ -403,46 +411,49 @@ export interface ChunkFacts {
   times: number[];
   /** The source of all entries, see `sourceOf`. */
   source: string;
-  /** s; how far a `write_ts` is at most after the receipt of its entry; 0 if all are before. */
+  /** s; the longest time from the receipt of an entry to its `write_ts`; 0 if none is later. */
   ahead: number;
-  /** s; how far a data time is at most after the `write_ts` of its entry; 0 if all are before. */
+  /** s; the longest time from the `write_ts` of an entry to its data time; 0 if none is later. */
   behind: number;
 }
 
 export interface Timeseries {
   /** Repeat the query with `after: next` until `next` is null. */
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
-  /** Facts about all chunks that touch the range; null: the caller must read the entries. */
+  /** Returns facts about all chunks in the range; null: the caller must read the entries. */
   facts(userId: string, query: Pick<EntryQuery, 'keys' | 'time' | 'from' | 'to'>): Promise<ChunkFacts[] | null>;
-  /** The entries of each key: their number, and their first and last data time. */
+  /** Returns the number of entries of each key, and their first and last data time. */
   summary(userId: string): Promise<{ key: string; count: number; first_ts: number | null; last_ts: number | null }[]>;
-  /** The last entry at or before `writeTs` that names a valid zone, and the first after it. */
+  /** Finds the nearest entries that name a valid zone: at or before `writeTs`, and after it. */
   zonesAround(userId: string, writeTs: number): Promise<{ before: ZoneSighting | null; after: ZoneSighting | null }>;
   /**
-   * Removes the entries of `keys` before a data time, or a `write_ts` if they have none. Adds no
-   * dirty range. Returns their number. Throws `MOBILITY_LEASE_LOST`.
+   * Removes the entries of `keys` whose data time, or else `write_ts`, is before `before`. Adds no
+   * dirty range. Returns the number of removed entries. Throws `MOBILITY_LEASE_LOST`.
    */
   remove(userId: string, old: { keys: readonly string[]; before: number }, lease: Lease): Promise<number>;
 }
 
-/** The chain of trips as the analysis stored it, without corrections. Lists are ascending. */
+/** The trip chain as the analysis stored it, without corrections. Lists are in order of time. */
 export interface Trips {
-  /** Links by `chain_ts` in `[from, to)`. */
+  /** Returns the links with `chain_ts` in `[from, to)`. */
   chain(userId: string, range: { from?: number; to?: number; limit: number }): Promise<TripRecord[]>;
   drafts(userId: string): Promise<TripRecord[]>;
-  /** The last link before the first link whose `settled_ts` is `ts` or later. */
+  /** Returns the last link before the first link whose `settled_ts` is `ts` or later. */
   lastSettledBefore(userId: string, ts: number): Promise<TripRecord | null>;
-  /** Trips by local start day. Of the methods from here on, only `briefs` returns dropped links. */
+  /** Returns the trips that start on these local days. Drafts and dropped links are not trips. */
   byDay(userId: string, days: DayRange): Promise<TripRecord[]>;
   starts(userId: string, days: DayRange): Promise<Pick<TripRecord, 'chain_ts' | 'day'>[]>;
   next(userId: string, chainTs: number): Promise<TripRecord | null>;
   previous(userId: string, chainTs: number): Promise<TripRecord | null>;
   summary(userId: string): Promise<{ count: number; start_ts: number | null; end_ts: number | null }>;
-  /** The times of the trips with `chain_ts` in `[from, to)`. */
+  /** Returns the times of the trips with `chain_ts` in `[from, to)`. */
   spans(userId: string, range: { from: number; to: number }): Promise<TripSpan[]>;
-  /** The last two trips before `chainTs`, and the first three at or after it. */
+  /** Returns the last two trips before `chainTs`, and the first three at or after it. */
   neighbours(userId: string, chainTs: number): Promise<TripSpan[]>;
-  /** With the last trip before `from` and the first link from `to` on. Drafts only in between. */
+  /**
+   * Returns links, also dropped links, from the last trip before the range to the first link after
+   * it. Leaves out drafts before and after the range.
+   */
   briefs(userId: string, range: TimeRange): Promise<BriefRecord[]>;
   briefsAt(userId: string, chainTs: readonly number[]): Promise<BriefRecord[]>;
   places(userId: string): Promise<JsonObject | null>;
@@ -478,17 +489,18 @@ export interface PipelineStates {
   /** Throws `MOBILITY_LEASE_LOST`. */
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
-   * Users with pending entries that are due at `at`, a dirty range, or documents to derive.
-   * `version`: also users with trips of another version. May include users who are being erased.
+   * Returns the users with pending entries that are due at `at`, a dirty range, or documents to
+   * derive. With `version`, also the users with trips of another analysis version. May include
+   * users who are being erased.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
   /** Counts users with trips of another analysis version, and the days to derive again. */
   outdated(version: string, userId?: string): Promise<{ people: number; days: number }>;
 }
 
-/** One process at a time works on a user. */
+/** A lease lets one process at a time work on a user. */
 export interface Leases {
-  /** Fails if another owner holds a lease that has not expired by the store's clock. */
+  /** `heldBy`: another owner holds a lease that has not expired by the store's clock. */
   acquire(
     userId: string,
     owner: string,
@@ -496,8 +508,8 @@ export interface Leases {
   ): Promise<{ lease: Lease; state: PipelineState } | { heldBy: Lease }>;
   /** Throws `MOBILITY_LEASE_LOST` if another owner has acquired the lease. */
   renew(lease: Lease, seconds: number): Promise<Lease>;
-  /** A lost lease is not an error. */
+  /** Ends the lease early. A lost lease is not an error. */
   release(lease: Lease): Promise<void>;
-  /** The unexpired lease on the user. */
+  /** Returns the unexpired lease on the user; null: there is none. */
   get(userId: string): Promise<Lease | null>;
 }

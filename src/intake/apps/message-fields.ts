@@ -7,10 +7,10 @@ const firstTime = Date.UTC(2010, 0) / 1000;
 
 export const isPossibleTime = (ts: number): boolean => ts >= firstTime && ts < firstMilliseconds;
 
-/** A level over 1 is percent already, as from Home Assistant. */
+/** Turns a battery level into percent. A level over 1 is percent already, as in Home Assistant. */
 export const percentFrom = (level: number): number => (level <= 1 ? level * 100 : level);
 
-/** Also reads a text such as `"12,5"` or `"-4.5E-4"`. undefined: another value, or below `min`. */
+/** Reads a number or a text such as `"12,5"` or `"-4.5E-4"`. undefined: no number, or too small. */
 export function numberFrom(sent: JsonValue | undefined, min = Number.NEGATIVE_INFINITY): number | undefined {
   const value =
     typeof sent === 'string' && /^\s*[-+]?\d+([.,]\d+)?(e[-+]?\d+)?\s*$/i.test(sent)
@@ -31,7 +31,7 @@ export function timeFrom(value: JsonValue | undefined): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null;
 }
 
-/** Other fields than `names` may name networks, people or tokens. */
+/** Copies the fields in `names`. Other fields may contain tokens, or name networks or people. */
 export function pickFields(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
 }

@@ -1,5 +1,5 @@
-// Entries of the platform `other`: apps, trackers, imports. An entry depends only on its own
-// message.
+// Makes entries of the platform `other`: of other apps, trackers and imports. An entry depends only
+// on its own message.
 import { createHash } from 'node:crypto';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
@@ -63,16 +63,16 @@ export function batteryEntry(ts: number, level: number, status: BatteryStatus, o
   return otherEntry(keys.battery, ts, { ts, battery_level_pct: Math.round(level), battery_status: status }, origin);
 }
 
-/** Entries of one `ts` and other `data` have other identities, see `writeTsOf`. */
+/** Entries with equal `ts` and different `data` have different identities, see `writeTsOf`. */
 export function otherEntry(key: string, ts: number, data: JsonObject, origin: Origin): Entry {
   const write_ts = writeTsOf(ts, data);
   return { metadata: { key, write_ts, type: 'sensor-data', platform: 'other', origin: { ...origin } }, data };
 }
 
 /**
- * The time plus a fraction of its second or millisecond that is derived from the content. Many apps
- * record whole seconds. With the fraction, two locations of one second stay two entries, and a
- * repeated location keeps its identity, whichever message or file brings it.
+ * Returns the time plus a fraction of its second or millisecond that is derived from the content.
+ * Many apps record whole seconds. With the fraction, two locations of one second stay two entries,
+ * and a repeated location keeps its identity, whichever message or file brings it.
  */
 export function writeTsOf(ts: number, data: JsonObject): number {
   const micros = Math.round(ts * 1e6);
@@ -104,8 +104,8 @@ const mostRejected = 1024 * 1024; // characters of JSON in a row
 
 /**
  * Combines unusable elements of one body into few rows, since a body may have 200,000 elements of
- * one byte. A row has elements with the same reason. Of an element with more than `mostRejected`
- * characters, it has the beginning of its text.
+ * one byte. A row has elements with the same reason. It has only the beginning of an element
+ * with more than `mostRejected` characters.
  */
 export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntry[] {
   const rows: { first: UnusableEntry; entries: JsonValue[]; size: number }[] = [];

@@ -21,7 +21,7 @@ const keptNames = new Set([
   ...'motion battery_level battery_state'.split(' '),
 ]);
 
-/** Of a feature that cannot become an entry, only these fields are stored. */
+/** The fields that are stored of a feature that cannot become an entry. */
 const shownNames = new Set([...keptNames, 'timestamp']);
 
 const motions: Readonly<Record<string, MotionType>> = {

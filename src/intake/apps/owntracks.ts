@@ -15,7 +15,7 @@ const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );
 
-/** Of a message that cannot become an entry, only these fields are stored. */
+/** The fields that are stored of a message that cannot become an entry. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
 /** These types never say where the user is, and some of their messages contain passwords. */
@@ -99,7 +99,10 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
 
 const positive = (value: JsonValue | undefined): number | undefined => numberFrom(value, 0) || undefined;
 
-/** null: no motion, or several. "Still" and "in a vehicle" together mean a halt of the vehicle. */
+/**
+ * Returns the motion that the words name; null: none, or several. "Still" and "in a vehicle"
+ * together mean a halt of the vehicle.
+ */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const known = words.filter((word) => typeof word === 'string' && Object.hasOwn(names, word)) as string[];
   const found = new Set(known.map((word) => names[word]!));

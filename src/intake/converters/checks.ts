@@ -33,7 +33,7 @@ export class ConversionError extends MobilityError {
   }
 }
 
-/** s. No zone differs more from UTC. */
+/** s; no time zone differs from UTC by more. */
 const mostOffset = 86_400;
 
 /** Throws if the zone of the entry moves the time out of the years 1 to 9999. */
@@ -49,7 +49,7 @@ export function checkLocalTime({ metadata }: Entry, ts: number, field: string): 
   }
 }
 
-/** Seconds since the epoch, in the years 1 to 9999. */
+/** Reads seconds since the epoch. Throws for a time outside of the years 1 to 9999. */
 export function timeOf(value: JsonValue | undefined, field: string): number {
   if (typeof value === 'number' && value >= minTime && value < maxTime + 1) return value;
   const ts = typed(value, 'number', field, 'seconds since the epoch');
@@ -86,7 +86,7 @@ export function checkText(value: JsonValue | undefined, field: string, most = Nu
   if (value !== undefined && value !== null) checkLength(typed(value, 'string', field, 'a text'), field, most);
 }
 
-/** Characters of JSON in a user input or correction. No app writes a tenth of them. */
+/** Characters of JSON in a user input or a correction. Apps write less than a tenth. */
 const longestStatement = 64 * 1024;
 
 export const checkStatement = ({ data }: Entry): void =>
@@ -97,7 +97,7 @@ export function checkLength({ length }: string, field: string, most: number): vo
   throw new ConversionError('out_of_range', `${field}: expected at most ${most} characters, found ${length}`);
 }
 
-/** All names in `codes` have the same type. */
+/** Looks up the code of a name. All names in `codes` have the same type. */
 export function codeOf(
   codes: ReadonlyMap<string | number, number>,
   value: JsonValue | undefined,
@@ -111,7 +111,7 @@ export function codeOf(
   throw new ConversionError('unknown_value', `${field}: expected one of ${known}, found ${shortText(raw)}`);
 }
 
-/** Accepts a code of `known`, too: scripts push converted entries, which have codes for names. */
+/** Also accepts a code of `known`: scripts push converted entries, which have codes. */
 export function nameOrCode(
   codes: ReadonlyMap<string, number>,
   value: JsonValue | undefined,

@@ -3,18 +3,18 @@ import type { JsonObject } from '../../model/json.ts';
 import { checkLocalTime, checkText, timeOf } from './checks.ts';
 
 /**
- * Checks a pushed entry and returns its payload, the same for all platforms, without local times.
- * Never changes its input. Throws a `ConversionError`.
+ * Checks a pushed entry and returns its payload, in one form for all platforms and without local
+ * times. Never changes its input. Throws a `ConversionError`.
  */
 export interface Converter {
   (entry: Entry): Conversion;
-  /** These fields stay as pushed, so their readers need not convert the entry. null: unknown. */
+  /** Names fields that the converter does not change: their readers skip it. null: unknown. */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
 
 export interface Conversion {
   ts: number | null; // the `dataTime` of the converted payload
-  /** May share parts with the entry. A function, because most entries are stored, not read. */
+  /** Makes the payload, which may share parts with the entry. A move does not need the payload. */
   data(): JsonObject;
 }
 
@@ -22,7 +22,7 @@ export function unchanged(entry: Entry): Conversion {
   return converted(entry, () => entry.data);
 }
 
-/** Statistics are the same on both platforms. Without `ts`, only `write_ts` counts. */
+/** Converts statistics, which are the same on both platforms. Some have only a `write_ts`. */
 export function convertStats(entry: Entry): Conversion {
   const { name, ts } = entry.data;
   checkText(name, 'data.name');
@@ -36,7 +36,7 @@ export function converted(entry: Entry, data: () => JsonObject): Conversion {
   return { ts: dataTime(entry.data), data };
 }
 
-/** Local times of the phone are dropped. `withLocalTimes` adds them again. */
+/** Drops local times of the phone. `withLocalTimes` adds them again. */
 export function withTime(
   entry: Entry,
   ts: number,

@@ -36,7 +36,7 @@ function conversionOf(entry: Entry): Conversion | null {
   throw noConverter(entry);
 }
 
-/** Entries that do not convert stay as stored. `wanted`: fields of the payload that are needed. */
+/** Converts a stored entry, if this is possible. `wanted`: the needed fields of the payload. */
 export function interpretEntry(entry: Entry, wanted?: readonly string[]): Entry {
   try {
     const asPushed = wanted && converterOf(entry)?.asPushed?.(entry);

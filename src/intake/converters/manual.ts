@@ -29,7 +29,7 @@ export function convertUserInput(entry: Entry): Conversion {
   return convertOpenUserInput(entry);
 }
 
-/** About a trip or a place. The first place has no `start_ts`, the current place no `end_ts`. */
+/** The first place has no `start_ts`, and the current place has no `end_ts`. */
 export function convertOpenUserInput(entry: Entry): Conversion {
   const { data } = entry;
   if ((data.start_ts ?? null) === null && (data.end_ts ?? null) === null) timeOf(data.start_ts, 'data.start_ts');
@@ -44,14 +44,14 @@ export function convertOpenUserInput(entry: Entry): Conversion {
   );
 }
 
-/** A survey that belongs to no trip and no place. */
+/** Converts a survey that belongs to no trip and no place. */
 export function convertSurvey(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkLengths(entry);
   return withTime(entry, ts);
 }
 
-/** A place that the user marked. `stress`: 0 (happy) to 100 (stressed). */
+/** Converts a place that the user marked. `stress`: 0 (happy) to 100 (stressed). */
 export function convertIncident(entry: Entry): Conversion {
   const ts = timeOf(entry.data.ts, 'data.ts');
   checkPoint(entry.data.loc);

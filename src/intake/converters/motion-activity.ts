@@ -13,7 +13,7 @@ type Names = readonly [type: string, confidence: string];
 
 const currentNames: Names = ['type', 'confidence'];
 
-/** Names of 2015 and 2016. Each release of an obfuscated library used another pair. */
+/** Field names of 2015 and 2016. Each release of an obfuscated library used another pair. */
 const legacyNames: readonly Names[] = [
   ['agb', 'agc'],
   ['zzaEg', 'zzaEh'],
@@ -99,7 +99,7 @@ function addConfidence(added: JsonObject, { confidence, confidence_level: level 
   added.confidence_level = word;
 }
 
-/** Percent, as `medium` of an iPhone, for readings without a confidence. */
+/** Percent; the confidence of readings without one, equal to `medium` of an iPhone. */
 const usualConfidence = 75;
 
 /** Other apps and imports send the codes of `motionTypes`. */

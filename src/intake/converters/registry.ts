@@ -13,7 +13,7 @@ export const platforms = ['android', 'ios', 'other'] as const;
 
 export type LocalTimes = 'range' | 'one' | 'none';
 
-/** `generic` is used for platforms without their own converter. */
+/** Converters of a key. `generic`: for platforms without their own converter. */
 export interface ConverterRow {
   key: string;
   android?: Converter;

@@ -59,7 +59,7 @@ export const convertIosTransition = transitionConverter({
 export const convertOtherTransition = transitionConverter({ states: {}, transitions: {} });
 
 /**
- * Replaces the texts of a platform by codes, which stay. The time of the event is `write_ts`. The
+ * Replaces the texts of a platform by codes. Keeps codes. The time of the event is `write_ts`. The
  * state is in `currState`, or in `curr_state` after a "force sync" of the app.
  */
 function transitionConverter(texts: {

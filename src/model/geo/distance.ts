@@ -20,7 +20,7 @@ export function distance(a: LatLon, b: LatLon): number {
   return 2 * earthRadius * Math.asin(Math.sqrt(Math.min(1, h)));
 }
 
-/** True near 0, 0, in the sea south of Ghana, which receivers report if they have no position. */
+/** True near 0, 0 in the sea south of Ghana, which receivers report if they have no position. */
 export const isNowhere = ({ latitude, longitude }: LatLon): boolean =>
   Math.abs(latitude) < 1e-4 && Math.abs(longitude) < 1e-4;
 

@@ -1,4 +1,4 @@
-// Zones are approximate near borders. They are used if entries name no zone.
+// Looks up time zones for entries that name none. The zones are approximate near borders.
 import tzLookup from '@photostructure/tz-lookup';
 import type { LatLon } from './distance.ts';
 

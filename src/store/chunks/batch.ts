@@ -42,8 +42,8 @@ export function dueTime({ entry, received_ts }: PendingEntry): number {
 const mostEntries = 1_000; // per row
 
 /**
- * The first row gets `id`, the next `id + 1`. Entries that are not due yet get rows of their own,
- * so that the move can remove the other rows whole.
+ * Makes the rows of a put. The first row gets `id`, the next row `id + 1`. Entries that are not due
+ * yet get rows of their own, so that the move can remove the other rows whole.
  */
 export function batchRows(user: string, id: number, entries: readonly PendingEntry[]): BatchRow[] {
   const isDue = (one: PendingEntry): boolean => dueTime(one) === 0;
@@ -103,7 +103,7 @@ export function entriesIn(row: Pick<BatchRow, 'entries'>): { list: Entry[]; size
   return { list: JSON.parse(text) as Entry[], size: text.length };
 }
 
-/** `size`: characters of JSON. Throws `MOBILITY_STORE_DAMAGED`. */
+/** Reads the entries of a batch. `size`: characters of JSON. Throws `MOBILITY_STORE_DAMAGED`. */
 export function readBatch(row: BatchRow): { list: PendingEntry[]; size: number } {
   const header = readHeader(row);
   const { list, size } = readColumn(batches, row, 'entries', () => entriesIn(row));

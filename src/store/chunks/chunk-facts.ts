@@ -18,19 +18,19 @@ export interface StoredEntry {
   readonly received_ts: number;
 }
 
-/** Brotli begins no text with this byte: it would mean a larger window than `packText` uses. */
+/** First byte of chunks with facts. In a packed text, it would mean a larger window of Brotli. */
 const mark = 255;
 
 const located: readonly string[] = [keys.location, keys.filteredLocation];
 const factual: ReadonlySet<string> = new Set([...located, keys.transition]);
 
-/** `bytes`: length of the steps between times. `unit`: steps in a second. */
+/** `bytes`: length of the steps between times. `unit`: times are whole multiples of 1/`unit` s. */
 interface Head extends Omit<ChunkFacts, 'times'> {
   bytes: number;
   unit: number;
 }
 
-/** Phones send times in ms or in µs. */
+/** The values of `unit` to try: phones send times in ms or in µs. */
 const units = [1e3, 1e6];
 
 export function withFacts(key: string, list: readonly StoredEntry[], packed: Uint8Array): Uint8Array {
@@ -46,7 +46,7 @@ export function withFacts(key: string, list: readonly StoredEntry[], packed: Uin
   return packed;
 }
 
-/** Splits a stored chunk. The function `facts` reads its facts; null: it has none. */
+/** Splits a stored chunk. The function `facts` reads its facts; null: the chunk has none. */
 export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () => ChunkFacts | null } {
   if (bytes[0] !== mark) return { packed: bytes, facts: () => null };
   const begin = 2 + bytes[1]!;
@@ -55,7 +55,7 @@ export function splitFacts(bytes: Uint8Array): { packed: Uint8Array; facts: () =
   return { packed: bytes.subarray(begin + length), facts: () => ({ ...rest, times: unpackTimes(steps, unit) }) };
 }
 
-/** null: an entry is unusual. */
+/** Returns the facts of a chunk; null: its entries differ in source, or a location is invalid. */
 function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts | null {
   const facts: ChunkFacts = { times: [], source: sourceOf(list[0]!.entry), ahead: 0, behind: 0 };
   for (const { entry, write_ts, ts, received_ts } of list) {
@@ -73,7 +73,7 @@ function factsOf(list: readonly StoredEntry[], areLocated: boolean): ChunkFacts 
 
 /**
  * The differences between ascending times as variable-length integers: 7 bits in each byte, the
- * lowest first. null: a time is no multiple of `1 / unit` s.
+ * lowest first. null: a time is no multiple of 1/`unit` s.
  */
 function packTimes(times: readonly number[], unit: number): Uint8Array | null {
   const bytes = new Uint8Array(8 * times.length); // a safe integer has 53 bits, at most 8 bytes of 7 bits

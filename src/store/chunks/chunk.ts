@@ -16,7 +16,7 @@ import { inParts, packText, spanOf, unpackText } from './pack.ts';
 
 export type { StoredEntry } from './chunk-facts.ts';
 
-/** By ascending `write_ts`. `size`: characters of their JSON. */
+/** Entries by ascending `write_ts`. `size`: characters of their JSON. */
 export interface StoredEntries {
   readonly list: readonly StoredEntry[];
   readonly size: number;
@@ -25,12 +25,12 @@ export interface StoredEntries {
 /** s. A chunk covers one UTC day of `write_ts` at most. */
 export const chunkDay = 86_400;
 
-/** s. The data times of a chunk lie in one such span, so that a search reads few chunks. */
+/** s. The data times of a chunk lie in one span of this length, so a search reads few chunks. */
 export const chunkSpan = 30 * 86_400;
 
 const mostEntries = 2_000; // per chunk
 
-/** The day and span of an entry. Entries of one key with the same name may share a chunk. */
+/** Names the day and span of an entry. Entries may share a chunk if key and name are equal. */
 export function chunkOf({ write_ts, ts }: StoredEntry): string {
   return `${Math.floor(write_ts / chunkDay)} ${spanIndexOf(ts)}`;
 }
@@ -44,7 +44,7 @@ export interface WrittenChunk {
   entries: StoredEntries;
 }
 
-/** Makes a chunk of ascending entries with one `chunkOf`, or several, see `inParts`. */
+/** Makes chunks of ascending entries with one `chunkOf`: usually one chunk, see `inParts`. */
 export function chunkRows(user: string, key: string, list: readonly StoredEntry[]): WrittenChunk[] {
   const textOf = (part: readonly StoredEntry[]): string => columnsText(part as unknown as readonly JsonObject[]);
   return inParts(list, mostEntries, textOf, (part, text) => {
@@ -67,7 +67,7 @@ export function chunkRows(user: string, key: string, list: readonly StoredEntry[
 /** Fields that every read of entries needs. */
 const ownFields = ['write_ts', 'ts', 'received_ts', 'key'];
 
-/** `fields`: see `EntryQuery.fields`. Throws if the bytes are damaged. */
+/** Unpacks entries. `fields`: see `EntryQuery.fields`. Throws if the bytes are damaged. */
 export function entriesOf(row: Pick<ChunkRow, 'entries'>, fields?: readonly string[]): StoredEntries {
   const text = unpackText(splitFacts(row.entries).packed);
   const list = listOf(text, fields && new Set([...ownFields, ...fields]));

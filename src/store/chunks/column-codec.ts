@@ -30,14 +30,14 @@ interface Shape {
   rows?: number[];
 }
 
-/** `listOf` restores the objects with their fields in the same order. */
+/** Writes objects as columns. `listOf` restores them with their fields in the same order. */
 export function columnsText(list: readonly JsonObject[]): string {
   const shapes = shapesOf(list);
   if (shapes === null) return jsonText(list as JsonValue);
   return JSON.stringify({ shapes: shapes.map((shape) => shapeOf(shape, shapes.length > 1)) });
 }
 
-/** With `fields`, reads only columns that have such a name in their path. */
+/** Restores the objects. With `fields`, reads only columns whose path has such a name. */
 export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[] {
   const value = JSON.parse(text) as JsonObject[] | { shapes: Shape[] };
   if (Array.isArray(value)) return value;
@@ -64,9 +64,9 @@ interface Path {
   children: Map<string, Path>;
 }
 
-const deepest = 100;
+const deepest = 100; // nested objects
 
-/** null: columns cannot hold a value exactly, such as -0. */
+/** Groups the objects by shape; null: columns cannot hold a value exactly, such as -0. */
 function shapesOf(list: readonly JsonObject[]): Collected[] | null {
   let count = 0;
   const pathTo = (names: string[]): Path => ({ id: count++, names, children: new Map() });
@@ -138,7 +138,7 @@ function columnOf(values: JsonValue[]): Column {
   return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
 }
 
-/** By the smallest power of ten that makes all whole: 1.5, 2.25 -> 150, 225; null: none does. */
+/** Multiplies by the smallest power of ten that makes all values whole: 1.5, 2.25 -> 150, 225. */
 function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
   let decimals = 0;
   for (const value of values) {
@@ -155,7 +155,7 @@ function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers
   return areExact ? { decimals, numbers } : null;
 }
 
-/** The number of bits of all numbers together, about. */
+/** Estimates the number of bits of all numbers together. */
 function lengthOf(numbers: readonly number[]): number {
   let bits = 0;
   for (const number of numbers) {

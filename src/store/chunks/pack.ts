@@ -5,7 +5,7 @@ import { partsOf } from '../../util/parts-of.ts';
 
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
 
-/** Levels of Brotli. `brief`: for data that is read once and then removed. */
+/** Compression levels of Brotli. `brief`: for data that is read once and then removed. */
 export const levels = { brief: 1, lasting: 4 } as const;
 
 const window = 18; // bits: 256 KiB, enough for a chunk or batch of usual size
@@ -22,8 +22,8 @@ export function unpackText(bytes: Uint8Array): string {
 const mostCharacters = 4_000_000;
 
 /**
- * A part has at most `mostEntries` elements, and fewer if its text would have more than 4 million
- * characters: a row is read, written and held in memory as a whole.
+ * Cuts a list into parts. A part has at most `mostEntries` elements, and fewer if its text would
+ * have more than 4 million characters: a row is read, written and held in memory as a whole.
  */
 export function inParts<T, R>(
   list: readonly T[],

@@ -1,5 +1,4 @@
-// Links in brief as JSON without names of fields: a list has the values of its fields in a fixed
-// order.
+// Stores links in brief as JSON without names of fields: a list has the values in a fixed order.
 //
 //     { trip: { id: "a", distance: 9, sections: [...] }, untracked: null }   ->   [["a", 9, [...]], null]
 import {
@@ -22,7 +21,7 @@ export function briefText(link: BriefRecord): string {
   return JSON.stringify(valuesOf({ ...link, trip: stored }, linkFields));
 }
 
-/** null: the text is an object, as an older version stored it. */
+/** Reads a stored link; null: the text is an object, as older versions stored it. */
 export function briefIn(columns: Omit<BriefRecord, (typeof linkFields)[number]>, text: string): BriefRecord | null {
   const values = JSON.parse(text) as unknown[] | object;
   if (!Array.isArray(values)) return null;
@@ -33,7 +32,7 @@ export function briefIn(columns: Omit<BriefRecord, (typeof linkFields)[number]>,
   return silences === undefined ? brief : { ...brief, silences };
 }
 
-/** null for an absent field. Absent fields at the end of the list are left out. */
+/** An absent field becomes null. Absent fields at the end of the list are left out. */
 function valuesOf<T>(object: T, fields: readonly (keyof T)[]): unknown[] {
   const values = fields.map((field) => object[field] ?? null);
   while (values.length > 0 && values.at(-1) === null) values.pop();

@@ -1,4 +1,4 @@
-// Refuses servers that cannot keep the promises of the store.
+// Connects to MongoDB, and refuses servers that cannot keep the promises of the store.
 import { type Document, MongoClient, ReadConcern } from 'mongodb';
 import { databaseNameIn, withoutCredentials } from '../../model/address.ts';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
@@ -15,7 +15,7 @@ export interface MongoOptions extends Pick<OpenOptions, 'make' | 'onWarning'> {
 
 export type Connection = Awaited<ReturnType<typeof connect>>;
 
-/** The name in MongoDB's logs and lists of connections. */
+/** The name of this program in MongoDB's logs and lists of connections. */
 export const appName = 'mobility';
 
 const defaultDatabase = 'mobility';

@@ -11,7 +11,7 @@ import { inTransaction, retry } from './mongodb-transactions.ts';
 
 const tables: readonly Table<never>[] = [...allTables, parts as Table<never>];
 
-/** Every index except the one on `_id`, by collection. */
+/** Returns the indexes of each collection, without the index on `_id`. */
 export function mongoIndexes(): Record<string, IndexDescription[]> {
   return Object.fromEntries(tables.map((table) => [table.name, indexesOf(table)] as const));
 }
@@ -23,7 +23,7 @@ function indexesOf({ key, indexes }: Table<never>): IndexDescription[] {
   }));
 }
 
-/** A store with another digest was made by another version: `ensureStore` creates what it lacks. */
+/** A store with another digest has other indexes: `ensureStore` creates those that are missing. */
 const layout = createHash('sha256').update(JSON.stringify(mongoIndexes())).digest('hex').slice(0, 16);
 
 interface AboutRow {
@@ -33,7 +33,7 @@ interface AboutRow {
   count?: number;
 }
 
-/** Two rows: the format of the store, and the counter that `ping` writes. */
+/** The collection with the format of the store, and with the counter that `ping` writes. */
 export const aboutOf = ({ db }: Connection): Collection<AboutRow> => db.collection('about');
 
 /**
@@ -50,7 +50,7 @@ export async function ensureStore(connection: Connection, { make, onWarning }: M
     await retry(connection, () => connection.db.collection(name).createIndexes(indexes));
   if (connection.isSharded) await shardCollections(connection, onWarning ?? (() => {}));
   await tryCommands(connection);
-  // The format comes last, so that an interrupted opening is repeated.
+  // The format is written last, so that the next opening completes an interrupted opening.
   await retry(connection, () =>
     aboutOf(connection).updateOne(
       { _id: 'format' },
@@ -80,7 +80,7 @@ async function refuseForeignRows(connection: Connection): Promise<void> {
   }
 }
 
-/** All rows of a user in a table stay on one shard. */
+/** Shards the collections by user, so all rows of a user in a table are on one shard. */
 async function shardCollections(connection: Connection, onWarning: (message: string) => void): Promise<void> {
   const admin = connection.client.db('admin');
   for (const table of tables.filter(({ user }) => user !== null)) {

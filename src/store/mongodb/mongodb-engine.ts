@@ -23,7 +23,7 @@ function engineOn(connection: Connection): Engine {
     address,
     read: async (work) => {
       try {
-        // Most reads are one statement, which needs no transaction. A second one throws
+        // Most reads are one statement, which needs no transaction. A second statement throws
         // `SecondStatement`, and `work` runs again in a transaction.
         return await retry(connection, () => onRows({ db, session: null, user: null }, work));
       } catch (error) {

@@ -9,7 +9,7 @@ import {
 } from 'mongodb';
 import { errorText, MobilityError } from '../../model/mobility-error.ts';
 
-/** The same statement may succeed later: the server or its primary is briefly unavailable. */
+/** Errors while the server or its primary is briefly unavailable: a later try may succeed. */
 const transientCodes = new Set([
   ...[6, 7, 89, 9001], // HostUnreachable, HostNotFound, NetworkTimeout, SocketException
   ...[91, 11600, 11601, 11602], // ShutdownInProgress, InterruptedAtShutdown, Interrupted, InterruptedDueToReplStateChange
@@ -29,10 +29,10 @@ const refusalCodes = new Set([13, 18, 8000]);
 
 const transientLabels = ['TransientTransactionError', 'RetryableWriteError', 'UnknownTransactionCommitResult'];
 
-/** Turns a server that was started with `--replSet` into a replica set with one member. */
+/** The command that makes a server with `--replSet` a replica set with one member. */
 export const initiation = "mongosh --eval 'rs.initiate()'";
 
-/** A bulk write error hides the class and the labels of a connection error. */
+/** Unwraps a bulk write error, which hides the class and the labels of the error within. */
 function innerError(error: unknown): unknown {
   const inner: unknown = error instanceof MongoBulkWriteError ? error.errorResponse : null;
   return inner instanceof Error ? inner : error;
@@ -73,7 +73,7 @@ export function isTransient(error: unknown): boolean {
   return transientCodes.has(codeOf(inner)!) || transientLabels.some((label) => inner.hasErrorLabel(label));
 }
 
-/** Returns errors that are not of the MongoDB server or connection unchanged. */
+/** Returns an error unchanged if neither the MongoDB server nor its connection caused it. */
 export function toStoreError(error: unknown, address: string): unknown {
   if (!(error instanceof MongoError)) return isSocketError(error) ? unavailable(error, address) : error;
   const cause = { cause: error };
@@ -96,7 +96,7 @@ function unavailable(error: unknown, address: string): MobilityError {
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
-/** The driver's message does not say that a server belongs to no replica set. */
+/** Adds likely causes, since the driver's message does not name a missing replica set. */
 function selectionHint(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';
   const servers = [...(error.reason?.servers.values() ?? [])];

@@ -23,26 +23,26 @@ export const parts: Table<PartRow> = {
   user: 'user',
 };
 
-/** Bytes, below MongoDB's limit of 16 MiB for a document. */
+/** Bytes of a part: below MongoDB's limit of 16 MiB for a document. */
 const partLength = 8 * 2 ** 20;
 
-/** Documents per answer: more than fit into 16 MiB, the server's limit, so no result is split. */
+/** Documents per answer: so many that only the server's limit of 16 MiB splits a result. */
 const batchSize = 1_000_000;
 
 interface Scope {
   db: Db;
-  /** null: the scope is a single statement, and a second one throws `SecondStatement`. */
+  /** null: the scope is a single statement, and a second statement throws `SecondStatement`. */
   session: ClientSession | null;
   /** The user whose rows are written; null: unknown. */
   user: string | null;
 }
 
-/** A second statement outside of a transaction might see a later state of the database. */
+/** Outside of a transaction, a second statement might see a later state of the database. */
 export class SecondStatement extends Error {}
 
 /**
- * Writes to the account of the user at the end. So if two transactions of a user overlap, both
- * write this document: one of them fails and runs again.
+ * Runs `work`, then writes to the account of the user. So if two transactions of a user overlap,
+ * both write this document: one of them fails and runs again.
  */
 export async function onRows<T>(scope: Scope, work: (rows: WritableRows) => Promise<T>): Promise<T> {
   const rows = new ScopedRows(scope);
@@ -56,7 +56,7 @@ type Columns<Row> = readonly (keyof (Row & Summed) & string)[];
 class ScopedRows {
   readonly #scope: Scope;
   #hasRead = false;
-  /** Whether the user ever had parts; undefined: this scope has not read the account. */
+  /** True if the user ever had parts; undefined: this scope has not read the account. */
   #hasParts: boolean | undefined;
   #isTouched = false;
 
@@ -121,7 +121,7 @@ class ScopedRows {
     return (await this.#collection(table).deleteMany(filter, this.#writing())).deletedCount;
   }
 
-  /** In one command, so that a conflict shows before the work begins. */
+  /** Reads and changes the account in one command: so a conflict shows before the work begins. */
   async #touchedAccount(): Promise<Document[]> {
     const { user } = this.#scope;
     const change = { $inc: { touched: 1 } };

@@ -19,7 +19,7 @@ export async function retry<T>(connection: Connection, work: (deadline: number) 
       if (!isTransient(error) || Date.now() + pause > deadline) throw toStoreError(error, address);
       if (isConflict(error) && Date.now() > nextEnding) {
         nextEnding = Date.now() + endingPause;
-        await endAbandonedTransactions(connection).catch(() => {}); // after a failure, the server's time limit ends them
+        await endAbandonedTransactions(connection).catch(() => {}); // if this fails, the server's time limit ends them
       }
       await sleep(pause);
     }
@@ -48,14 +48,14 @@ async function tryOnce<T>(connection: Connection, session: ClientSession, deadli
     await commit(session, deadline);
     return result;
   } catch (error) {
-    // If the server is lost, `abortTransaction` searches for it: too long after the deadline.
+    // If the server is lost, `abortTransaction` would search for it until long after the deadline.
     const isLate = isUnreachable(error) && Date.now() > deadline;
     if (session.inTransaction() && !isLate) await session.abortTransaction().catch(() => {});
     throw error;
   }
 }
 
-/** If the outcome is unknown, sends the commit again, and the server repeats its first answer. */
+/** Sends the commit again if its outcome is unknown: the server repeats its first answer. */
 async function commit(session: ClientSession, deadline: number): Promise<void> {
   for (;;) {
     try {
@@ -70,7 +70,7 @@ async function commit(session: ClientSession, deadline: number): Promise<void> {
 
 /**
  * Runs the writes of a user in this process one after another, since parallel writes would
- * conflict. A write waits up to `longestMs` ms: the one before may wait for a lost server.
+ * conflict. A write waits up to `longestMs` ms for the write before: its server may be lost.
  */
 export function userQueue(longestMs: number): <T>(user: string, write: () => Promise<T>) => Promise<T> {
   const lastOf = new Map<string, Promise<unknown>>();

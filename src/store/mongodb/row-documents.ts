@@ -1,4 +1,4 @@
-// Columns become fields, the checksum becomes `sum`.
+// Turns rows into documents: columns become fields, and the checksum becomes the field `sum`.
 import { Binary, type Document } from 'mongodb';
 import { escapeText, unescapeText } from '../../model/json-text.ts';
 import type { ColumnValue, Condition, Query, Table, Where } from '../rows/rows.ts';
@@ -37,7 +37,7 @@ export function filterOf<Row>(where: Where<Row>): Document {
   return Object.fromEntries(conditions.filter(([, operators]) => operators !== undefined));
 }
 
-/** undefined: the condition has no bound. */
+/** Turns a condition into operators of MongoDB; undefined: the condition has no bound. */
 function operatorsOf(condition: Condition): unknown {
   if (condition === null || typeof condition !== 'object' || condition instanceof Uint8Array)
     return toStored(condition);

@@ -4,7 +4,7 @@ import type { Store } from '../store.ts';
 
 export type ColumnValue = string | number | null | Uint8Array;
 
-/** Null matches no range. */
+/** A null matches no range. */
 export type Condition =
   | ColumnValue
   | { gt?: ColumnValue; gte?: ColumnValue; lt?: ColumnValue; lte?: ColumnValue }
@@ -19,7 +19,7 @@ export interface Table<Row> {
   readonly name: string;
   readonly columns: { readonly [Column in keyof Row]-?: ColumnKind };
   readonly key: readonly (keyof Row & string)[];
-  /** If the table has a user, each index begins with that column. */
+  /** If the table has a column `user`, each index begins with it. */
   readonly indexes: readonly { columns: readonly (keyof Row & string)[]; unique?: true }[];
   /** The column with the UUID of a user, the first of `key`; null: rows belong to no user. */
   readonly user: (keyof Row & string) | null;
@@ -27,7 +27,7 @@ export interface Table<Row> {
 
 export interface Query<Row> {
   where: Where<Row>;
-  /** The most important column first. `-`: descending. Texts sort by UTF-8 bytes. */
+  /** Columns to sort by, the most important first. `-`: descending. Texts sort by UTF-8 bytes. */
   order?: readonly ((keyof Row & string) | `-${keyof Row & string}`)[];
   limit?: number;
 }
@@ -37,7 +37,7 @@ export interface Summed {
 }
 
 export interface Rows {
-  /** Without `columns`, throws `MOBILITY_STORE_DAMAGED` for a row that differs from its sum. */
+  /** Without `columns`, throws `MOBILITY_STORE_DAMAGED` if a row differs from its checksum. */
   find<Row>(table: Table<Row>, query: Query<Row>): Promise<Row[]>;
   find<Row, Column extends keyof (Row & Summed) & string>(
     table: Table<Row>,
@@ -52,7 +52,7 @@ export interface Rows {
 export interface WritableRows extends Rows {
   /** Inserts or replaces rows. Returns their checksums. */
   put<Row>(table: Table<Row>, rows: readonly Row[]): Promise<string[]>;
-  /** At most `limit` rows. Returns their number. */
+  /** Removes rows, at most `limit` if given. Returns the number of removed rows. */
   remove<Row>(table: Table<Row>, where: Where<Row>, limit?: number): Promise<number>;
 }
 
@@ -61,7 +61,7 @@ export interface WritableRows extends Rows {
  * `MOBILITY_STORE_FULL`, `_UNAVAILABLE`, `_BUSY` or `_DAMAGED`.
  */
 export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'version' | 'close'> {
-  /** `work` must await only calls of `rows`, one after another. */
+  /** Runs `work` on one state. `work` must await only calls of `rows`, one after another. */
   read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
   /**
    * Runs `work` in one transaction, and resolves when the commit is durable. Writes of one user run
@@ -70,7 +70,7 @@ export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'versi
    * only calls of `rows`, one after another. If it throws, the transaction is rolled back.
    */
   write<T>(user: string | null, work: (rows: WritableRows) => Promise<T>): Promise<T>;
-  /** The clock that all processes of the store share; seconds since the epoch. */
+  /** Reads the clock that all processes of the store share; seconds since the epoch. */
   now(): Promise<number>;
   /** Resolves when no byte of removed rows is left in the files that the engine controls. */
   forget(): Promise<void>;
@@ -82,9 +82,9 @@ export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'versi
 export interface OpenOptions {
   /** False: if there is no store, throws `MOBILITY_STORE_ADDRESS`. Default: creates one. */
   make?: boolean;
-  /** The clock of leases for an engine without one; seconds since the epoch. */
+  /** The clock of leases for an engine without a clock; seconds since the epoch. */
   now?: () => number;
-  /** SQLite: seconds that a call waits for other processes until `MOBILITY_STORE_BUSY`; 10. */
+  /** SQLite: s that a call waits for other processes before `MOBILITY_STORE_BUSY`. Default: 10. */
   busySeconds?: number;
   /** Receives a warning for each collection of MongoDB that could not be sharded. */
   onWarning?: (message: string) => void;

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { MobilityError } from '../../model/mobility-error.ts';
 import type { ColumnValue, Table } from './rows.ts';
 
-/** The first 64 bits of SHA-1 over all columns as hex. Detects damage and changes of content. */
+/** Returns 64 bits of the SHA-1 of all columns as hex, to detect damage and changes. */
 export function sumOf<Row>(table: Table<Row>, row: Row): string {
   const heads: (string | number | null)[] = [];
   const bytes: Uint8Array[] = [];
@@ -19,7 +19,7 @@ export function expectSum<Row>(table: Table<Row>, row: Row, sum: unknown): void 
   if (sumOf(table, row) !== sum) throw damagedRow(table, row, 'its content does not match its checksum');
 }
 
-/** For messages. Contains no location of a user. */
+/** Names a row in messages, without any location of a user. */
 export function rowName<Row>(table: Table<Row>, row: Partial<Row>): string {
   return table.key.map((column) => `${column} ${JSON.stringify(row[column])}`).join(', ');
 }
@@ -33,7 +33,7 @@ export function readColumn<Row, T>(table: Table<Row>, row: Partial<Row>, column:
   }
 }
 
-/** Expects a JSON object, since the row's checksum may not have been compared. */
+/** Reads a JSON object. Checks its type: the checksum of the row may not have been compared. */
 export function objectIn<Row, T extends object>(table: Table<Row>, row: Partial<Row>, column: keyof Row & string): T {
   return readColumn(table, row, column, () => {
     const value = JSON.parse(row[column] as string) as T;

@@ -26,7 +26,7 @@ export const people = table('people', {
   ],
 });
 
-/** Revoked tokens stay. */
+/** The rows of revoked tokens stay. */
 export const tokens = table('tokens', {
   columns: {
     hash: 'text',
@@ -48,7 +48,7 @@ export const studies = table('studies', {
   key: ['name'],
 });
 
-/** 64 bits of the SHA-256 of a token whose owner was erased, as hex. It cannot join again. */
+/** Tokens of erased people, which cannot join again. `token`: 64 bits of its SHA-256 as hex. */
 export const erasedTokens = table('erased_tokens', {
   columns: { study: 'text', token: 'text' },
   key: ['study', 'token'],
@@ -59,7 +59,7 @@ export const managers = table('managers', {
   key: ['name'],
 });
 
-/** Written after all parts of the zip: an interrupted `add` leaves no row. `index`: packed text. */
+/** A row comes after all parts of its zip: an interrupted `add` leaves none. `index`: packed text. */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],
@@ -79,7 +79,7 @@ export const accounts = table('accounts', {
     registered_ts: 'number',
     /** The name of the user in the audit log. */
     audit_key: 'text',
-    /** Also `erasing` and `arriving`, see `Unfinished`. */
+    /** `active`, or `erasing` or `arriving`, see `Unfinished`. */
     stage: 'text',
     fence: 'number',
     owner: 'text?',
@@ -94,7 +94,7 @@ export const accounts = table('accounts', {
     zoned: 'number',
     /** 1 if the timeseries ever had an entry that affects trips and names no valid time zone. */
     zoneless: 'number',
-    /** 1 if `people` has a `sent_ts` of the user: with this copy, a put need not read `people`. */
+    /** 1 if `people` has a `sent_ts` of the user. So a put need not read `people`. */
     sent: 'number',
     state: 'text',
   },
@@ -118,7 +118,7 @@ export const batches = table('batches', {
     user: 'text',
     id: 'number',
     count: 'number',
-    /** Of `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
+    /** The first and last `write_ts`, then the first and last data time; null: no data times. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',
@@ -160,7 +160,7 @@ export const chunks = table('chunks', {
   columns: {
     user: 'text',
     key: 'text',
-    /** Of `write_ts`. `first_ts`, `last_ts`: of the data times; null if no entry has one. */
+    /** The first and last `write_ts`, then the first and last data time; null: no data times. */
     first: 'number',
     last: 'number',
     first_ts: 'number?',
@@ -188,7 +188,7 @@ export const trips = table('trips', {
     /** Infinity while the link is not settled. */
     settled_ts: 'number',
     written_ts: 'number',
-    /** A `BriefRecord`, see `stored-brief.ts`; in rows of older versions an object or null. */
+    /** A `BriefRecord`, see `stored-brief.ts`. Rows of older versions have an object or null. */
     outline: 'text?',
     record: 'bytes',
   },

@@ -44,7 +44,7 @@ export function writeAdmitted<T>(
   return engine.write(user, async (rows) => work(rows, await admitted(rows, user)));
 }
 
-/** Throws if `lease` was lost. An expired lease is valid until another owner acquires one. */
+/** Throws if `lease` was lost. An expired lease is valid until another owner acquires a lease. */
 export async function underLease(rows: Rows, user: string, lease: Lease): Promise<AccountRow> {
   const account = await accountOf(rows, user);
   const found = account && leaseIn(account);
@@ -53,7 +53,7 @@ export async function underLease(rows: Rows, user: string, lease: Lease): Promis
   return account;
 }
 
-/** Also returns an expired lease. */
+/** Returns the last lease on the user, even if it has expired; null: none, or it was released. */
 export function leaseIn({ user, owner, fence, expires_ts, seconds }: AccountRow): Lease | null {
   return owner === null ? null : { user_id: user, owner, fence, expires_ts, seconds };
 }
@@ -87,7 +87,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // Pending entries first: if a run moves them before the second read, it finds a dirty range.
+      // Reads pending entries first: if a run moves them now, the second read finds a dirty range.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const pending = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(pending.map(({ user }) => user));
@@ -117,11 +117,11 @@ export function pipelineStates(engine: Engine): PipelineStates {
   };
 }
 
-const statesAtOnce = 1000; // in memory
+const statesAtOnce = 1000; // pipeline states that one statement reads
 
 /**
- * Also true if the lease would last longer from `at` than its `seconds`: then the clock was ahead
- * when it was acquired, and the real end is unknown.
+ * True if the lease ended before `at`. Also true if it ends more than its `seconds` after `at`:
+ * then the clock was ahead when the lease was acquired, and the real end is unknown.
  */
 function isExpired({ expires_ts, seconds }: Lease, at: number): boolean {
   return expires_ts <= at || expires_ts > at + seconds + clockSlack;
@@ -163,7 +163,7 @@ export function leases(engine: Engine): Leases {
   };
 }
 
-/** Keeps the fence, so that its number is never used again. */
+/** Ends the lease. Keeps the fence, so that its number is never used again. */
 export function released(account: AccountRow): AccountRow {
   return { ...account, owner: null, expires_ts: 0, seconds: 0 };
 }

@@ -14,7 +14,7 @@ import { timeseries } from './timeseries.ts';
 import { trips } from './trips.ts';
 import { usercache } from './usercache.ts';
 
-/** Closing the store closes the engine. */
+/** Makes a store from an engine. Closing the store closes the engine. */
 export function storeOver(engine: Engine): Store {
   const cache = new ChunkCache();
   const running = new Set<Promise<unknown>>();

@@ -20,12 +20,12 @@ export interface UserRows<R extends Rows = Rows> {
 export type WritableUserRows = UserRows<WritableRows>;
 
 /**
- * Characters of stored JSON in the caches of all stores of a process, because a debug bundle opens a
- * second store: about 30,000 entries of a phone and 12 MB of memory.
+ * Characters of stored JSON in all caches of a process: about 30,000 entries of a phone and 12 MB
+ * of memory. The stores of a process share this limit, because a debug bundle opens a second store.
  */
 const mostCharacters = 2 ** 20;
 
-const keptFor = 30_000; // ms after its last use, a chunk is dropped, because another process may have erased the user
+const keptFor = 30_000; // ms from its last use until a chunk is dropped: another process may have erased the user
 
 const kept = new Map<string, { entries: StoredEntries; used: number }>(); // in the order of their last use
 let size = 0;
@@ -40,8 +40,8 @@ export class ChunkCache {
   #sweep: NodeJS.Timeout | undefined;
 
   /**
-   * The entries of chunks, in the order of `heads`. Does not cache a chunk of which it read only
-   * some fields (see `EntryQuery.fields`). `isBulk`: caches no chunk.
+   * Returns the entries of chunks, in the order of `heads`. Caches the chunks, unless it reads only
+   * some `fields` (see `EntryQuery.fields`) or `isBulk` is true.
    */
   async open(
     rows: Rows,
@@ -49,7 +49,7 @@ export class ChunkCache {
     fields?: readonly string[],
     isBulk = false,
   ): Promise<StoredEntries[]> {
-    // All are looked up before any is cached, since caching one may drop another.
+    // Looks up all chunks before it caches any, because caching a chunk may drop another.
     const found = heads.map((head) => kept.get(this.#nameOf(head))?.entries);
     const missing = heads.filter((_, i) => found[i] === undefined);
     const read = new Map<string, StoredEntries>();

@@ -14,7 +14,7 @@ import { type ChunkHead, type Head, headColumns, type UserRows, type WritableUse
 export interface Edited extends Pick<Moved, 'inserted' | 'updated' | 'unchanged' | 'dirty'> {
   /** `write_ts` of entries whose time zone was added, changed or removed. */
   rezoned: number[];
-  /** The cache gets the written chunks after the transaction has committed. */
+  /** The written chunks, which the cache gets after the transaction has committed. */
   written: (WrittenChunk & { sum: string })[];
 }
 
@@ -46,7 +46,7 @@ export async function editChunks(
   return edited;
 }
 
-/** The chunks of the changed keys from the first to the last changed day. */
+/** Finds the chunks of the changed keys from the first to the last changed day. */
 async function headsAround({ rows, user }: UserRows, changes: readonly DayChange[]): Promise<Head[]> {
   if (changes.length === 0) return [];
   const days = changes.map(({ day }) => day).sort((a, b) => a - b);
@@ -124,8 +124,8 @@ async function openTouched(
 }
 
 /**
- * The chunk that gets a new entry: of the chunks with its span of data times, the last that begins
- * at or before its `write_ts`, or the first if none does.
+ * Chooses a chunk for a new entry from the chunks with its span of data times: the last chunk that
+ * begins at or before its `write_ts`, or the first chunk if all begin later.
  */
 function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | undefined {
   const fitting = heads.filter((head) => spanIndexOf(head.first_ts) === spanIndexOf(ts));
@@ -148,7 +148,7 @@ async function replaceChunks(
 
 const chunksAtOnce = 50; // per transaction
 
-/** Removes old entries of some chunks, see `Timeseries.remove`. Returns 0 when none is left. */
+/** Removes old entries of some chunks, see `Timeseries.remove`. Returns 0 if none is left. */
 export async function removeOld(
   { rows, cache, user }: WritableUserRows,
   { keys, before }: { keys: readonly string[]; before: number },

@@ -25,7 +25,7 @@ export function countsOf(engine: Engine, user: string): Promise<Counts> {
 
 /**
  * The first transaction removes the tokens, so that no phone has access any more, and lets the
- * store refuse writes about the user. The last one removes the row in `people`, so that an
+ * store refuse writes about the user. The last transaction removes the row in `people`, so that an
  * interrupted erasure can be repeated.
  */
 export async function erase(engine: Engine, cache: ChunkCache, userId: string, how: Erasure = {}): Promise<Counts> {

@@ -6,7 +6,7 @@ import { errors, type RejectedRow } from '../rows/tables.ts';
 import type { ErrorRow, PersonFigures, UnusableEntry } from '../store.ts';
 import type { Known } from './identities.ts';
 
-/** `known`: what the store has under the identity of the entry, or else under its content. */
+/** `known`: facts that the store has for the identity of the entry, or else for its content. */
 export function failedRow(
   user: string,
   { identity, entry, reason, message }: UnusableEntry,
@@ -39,7 +39,7 @@ export function addError(
   }
 }
 
-/** `size`: characters of JSON of the entry. */
+/** Reads an error. `size`: characters of JSON of its entry. */
 export function errorOf(row: RejectedRow): { error: ErrorRow; size: number } {
   const { user: _, id, key, write_ts, entry, ...rest } = row;
   const identity = write_ts === null ? null : { key: key!, write_ts };

@@ -6,7 +6,7 @@ import { objectIn, readColumn } from '../rows/sums.ts';
 import { type FeedRow, feedParts, feeds as table } from '../rows/tables.ts';
 import type { Feeds } from '../store.ts';
 
-/** A MongoDB document has at most 16 MiB. */
+/** Bytes of a part of a zip. A MongoDB document has at most 16 MiB. */
 const partBytes = 8 * 1024 * 1024;
 
 export function feeds(engine: Engine): Feeds {
@@ -20,8 +20,8 @@ export function feeds(engine: Engine): Feeds {
         await engine.write(null, (rows) => rows.put(feedParts, [part]));
       }
       await engine.write(null, async (rows) => {
-        // Another `add` may have removed these parts: it takes parts without a row of their feed
-        // for the rest of an interrupted `add`.
+        // Another `add` may have removed these parts, because it removes all parts of feeds without
+        // a row: an interrupted `add` may have left them.
         if ((await rows.total(feedParts, { feed: id })) !== count) {
           const text = 'expected the parts of the feed, found some removed, as another feed is being added: try again';
           throw new MobilityError('MOBILITY_STORE_BUSY', text);

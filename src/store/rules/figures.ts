@@ -56,7 +56,7 @@ export function figuresOf(engine: Engine, which: Parameters<UserRegistry['figure
   });
 }
 
-/** Runs four statements. Checks no checksums, because that would take most of the time. */
+/** Runs four statements. Checks no checksums, which would take most of the time. */
 export function monthsOf(engine: Engine, ...[page, month]: Parameters<UserRegistry['months']>): Promise<MemberMonth[]> {
   return engine.read(async (rows) => {
     const found = await rows.find(people, pageQuery(page), ['uuid', 'update_ts']);

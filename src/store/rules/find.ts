@@ -19,7 +19,7 @@ interface StoredPage {
   next: EntryCursor | null;
 }
 
-/** The times that a query can still return, both ends included. */
+/** Returns the range of times that a query can still find, both ends included. */
 export function rangeOf({ from, to, after, descending = false }: EntryQuery): { from: number; to: number } {
   const range = { from: from ?? Number.NEGATIVE_INFINITY, to: to ?? Number.POSITIVE_INFINITY };
   if (after === undefined) return range;
@@ -31,7 +31,7 @@ export function rangeOf({ from, to, after, descending = false }: EntryQuery): { 
 /** The columns with the first and last time of a chunk or batch. */
 export const spanColumns = { ts: ['first_ts', 'last_ts'], write_ts: ['first', 'last'] } as const;
 
-/** The parts must be ordered by `from`, or for a descending query by `to`, latest first. */
+/** Needs the parts in order of `from`, or for a descending query in descending order of `to`. */
 export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery): Promise<StoredPage> {
   const { descending = false } = query;
   const order = orderOf(query);

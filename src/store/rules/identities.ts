@@ -4,7 +4,7 @@ import { chunkDay } from '../chunks/chunk.ts';
 import { batches, chunks, errors } from '../rows/tables.ts';
 import type { ChunkHead, UserRows } from './chunk-cache.ts';
 
-/** What the store has under an identity. */
+/** Facts that the store has for an identity. */
 export interface Known {
   received_ts: number;
   /** The id of the batch and the index of the entry in it; null: the entry is not pending. */
@@ -25,7 +25,7 @@ export async function loadKnown(own: UserRows, identities: readonly Identity[]):
   const around = await chunksAround(own, times);
   const overlapping = { user, first: { lte: last }, last: { gte: first } };
   const pending = await rows.find(batches, { where: overlapping }, ['user', 'id', 'waiting']);
-  if (rejected.length + around.length + pending.length === 0) return known; // nearly always
+  if (rejected.length + around.length + pending.length === 0) return known; // usually, the store has none of them
   const wanted = new Set(identities.map(identityText));
   const keys = new Set(identities.map(({ key }) => key));
   for (const { key, write_ts, received_ts, first_ts, tries } of rejected) {
@@ -54,10 +54,10 @@ export async function loadKnown(own: UserRows, identities: readonly Identity[]):
   return known;
 }
 
-/** Days. After a longer gap between two identities, their chunks are read in another call. */
+/** Days. If two successive times are further apart, different calls read their chunks. */
 const longestGap = 7;
 
-/** The chunks that may contain identities with these ascending times, in groups. */
+/** Finds the chunks that may contain identities with these ascending times, in groups. */
 async function chunksAround({ rows, user }: UserRows, times: Float64Array): Promise<ChunkHead[][]> {
   const groups: ChunkHead[][] = [];
   for (let i = 0; i < times.length; ) {

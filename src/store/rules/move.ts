@@ -60,14 +60,14 @@ export async function move(
   return moved;
 }
 
-/** Batches of one move. Otherwise a move could read `limit` batches of one entry each. */
+/** The most batches of one move. Otherwise a move could read `limit` batches of one entry each. */
 const mostBatches = 200;
 
-/** The oldest batches with due entries, until they have `limit` entries. */
+/** Finds the oldest batches with due entries, with up to `limit` entries together. */
 async function dueBatches(rows: Rows, user: string, { at, limit }: Parameters<Usercache['move']>[1]) {
   const due: BatchRow[] = [];
   let count = 0;
-  // Usually one batch is pending. If there are many, small steps read few in vain.
+  // Reads few batches in the first steps, because usually only one is pending.
   for (let step = 2; ; step *= 4) {
     const where = { user, due_ts: { lte: at }, id: { gt: due.at(-1)?.id ?? 0 } };
     const found = await rows.find(batches, { where, order: ['id'], limit: step });
@@ -90,7 +90,7 @@ async function removeDue({ rows, user }: WritableUserRows, due: readonly BatchRo
 
 type Failure = FailedEntry & PendingEntry;
 
-/** `recovered`: ids of errors whose entries are accepted now. */
+/** Judges the due entries. `recovered`: ids of errors whose entries are accepted now. */
 function judgeAll(due: readonly BatchRow[], at: number, judge: Judge) {
   const accepted: StoredEntry[] = [];
   const recovered: string[] = [];
@@ -124,9 +124,9 @@ async function updateErrors(
 }
 
 /**
- * The range of data times whose time zone may have changed; null: none. Entries without a zone get
- * the zone of the nearest entries that name one. So a new, changed or removed zone makes the
- * pipeline analyse this range again: otherwise the diary would depend on the order of arrival.
+ * Finds the range of data times whose time zone may have changed; null: none. Entries without a
+ * zone get the zone of the nearest entries that name one. So a new, changed or removed zone makes
+ * the pipeline analyse this range again: otherwise the diary would depend on the order of arrival.
  */
 async function zoneChange(own: UserRows, account: AccountRow, { rezoned }: Edited): Promise<TimeRange | null> {
   if (!account.zoneless || rezoned.length === 0) return null;

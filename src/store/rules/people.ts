@@ -54,7 +54,7 @@ function personOf(user: UserRecord): tables.PersonRow {
   return { study: null, subgroup: null, joined_ts: null, sent_ts: null, ...user };
 }
 
-/** Changes the record itself, since copies would be slow for thousands of people. */
+/** Adds the values that are not null. Makes no copy: it would be slow for thousands of people. */
 function addPresent<T extends object, Row extends object>(record: T, row: Row): T {
   for (const name in row) if (row[name] !== null) (record as Record<string, unknown>)[name] = row[name];
   return record;
@@ -115,7 +115,7 @@ function rowOf({ user_id: user, ...token }: TokenRecord): tables.TokenRow {
 export function studies(engine: Engine): Studies {
   return {
     put: async (settings) => {
-      // Copied before the first `await`, so that later changes of the object have no effect.
+      // Copies the settings before the first `await`, so that later changes have no effect.
       const text = jsonText(settings as unknown as JsonValue);
       await engine.write(null, async (rows) => {
         const [before] = await rows.find(tables.studies, { where: { name: settings.name } });
@@ -170,7 +170,7 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
-/** The row contains neither the user nor a time. */
+/** Keeps the study tokens of an erased user from joining again. Rows name no user and no time. */
 export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
   const study = (await personBy(rows, { uuid: user }))?.study;
   if (study === undefined) return;
@@ -179,7 +179,7 @@ export async function keepErasedTokens(rows: WritableRows, user: string): Promis
   await rows.put(tables.erasedTokens, erased);
 }
 
-/** An erased person's app tries to join again with this token, which must fail. */
+/** The row of a token that must not join again, although the app of its erased owner may try. */
 const erasedToken = (study: string, hash: string) => ({ study, token: hash.slice(0, 16) });
 
 async function isErasedToken(rows: Rows, study: string, hash: string): Promise<boolean> {
@@ -197,7 +197,7 @@ async function removeIdle(rows: WritableRows, ...call: Parameters<Studies['remov
     for (const person of found) {
       const user = person.uuid;
       if (kept.has(user)) continue;
-      // Keeps accounts with rejected entries: an import may have stored some for a silent phone.
+      // Keeps accounts with rejected entries, which an import may have stored.
       if ((await accountOf(rows, user))?.stage !== 'active' || (await rows.total(tables.errors, { user })) > 0) {
         kept.add(user);
         continue;
@@ -216,7 +216,7 @@ async function studiesIn(rows: Rows, where: { name?: string }): Promise<StudyRec
   return found.map(({ settings, joins }) => ({ ...JSON.parse(settings), joins }) as StudyRecord);
 }
 
-/** Reads all studies, since a store has only a few. */
+/** Finds a study by its join name. Reads all studies, because a store has only a few. */
 async function studyJoinedBy(rows: Rows, name: string): Promise<StudyRecord | null> {
   return (await studiesIn(rows, {})).find(({ join_names }) => join_names.includes(name)) ?? null;
 }

@@ -9,7 +9,7 @@ export function profiles(engine: Engine): Profiles {
   return {
     get: (userId) => engine.read((rows) => profileOf(rows, userId)),
     merge: async (userId, fields, defaults = {}) => {
-      // Copied before the first `await`, so that later changes of the objects have no effect.
+      // Copies the objects before the first `await`, so that later changes have no effect.
       const [given, fallback] = [typeof fields === 'function' ? fields : copyOf(fields), copyOf(defaults)];
       const change = typeof given === 'function' ? given : () => given;
       return writeAdmitted(engine, userId, (rows) => mergeProfile(rows, userId, change, fallback));

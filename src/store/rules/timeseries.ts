@@ -47,7 +47,7 @@ export function timeseries(engine: Engine, cache: ChunkCache): Timeseries {
   };
 }
 
-/** A query opens one chunk for each 500 entries of its limit in one call, and up to 8. */
+/** A query opens a chunk for each 500 entries of its limit in one call, at most 8 chunks. */
 const entriesAhead = 500;
 const mostAhead = 8;
 
@@ -56,7 +56,7 @@ async function* chunkParts(own: UserRows, query: EntryQuery, which?: Where<Chunk
   const [low, high] = spanColumns[query.time];
   const ahead = Math.min(mostAhead, Math.ceil(query.limit / entriesAhead));
   const { within } = query;
-  // A query without bounds reads a whole history once: it would push out chunks that phones need.
+  // A query without bounds reads a history once. Caching it would drop chunks that phones need.
   const isBulk = query.from === undefined && query.to === undefined;
   for await (const heads of headPages(rows, user, query, which)) {
     const isWanted = (head: Head): boolean =>
@@ -78,7 +78,7 @@ async function* chunkParts(own: UserRows, query: EntryQuery, which?: Where<Chunk
 
 type FactsQuery = Parameters<Timeseries['facts']>[1];
 
-/** Chunks from which on no facts are returned. A month needs about 70 chunks of locations. */
+/** With this many chunks or more, `facts` returns null. A month has about 70 of locations. */
 const mostFactual = 512;
 
 async function readFacts(rows: Rows, user: string, query: FactsQuery): Promise<ChunkFacts[] | null> {
@@ -93,11 +93,11 @@ async function readFacts(rows: Rows, user: string, query: FactsQuery): Promise<C
 }
 
 const headsAtOnce = 200; // heads of chunks that one statement reads
-const headsOfShortPage = 64; // heads that the first statement reads for few entries: two months of one key
+const headsOfShortPage = 64; // heads that the first statement reads for a small `limit`: two months of one key
 
 /**
- * Heads of chunks in the range of the query, in ascending order of their first time, or in
- * descending order of their last time. A chunk spans a limited time, so one index serves both.
+ * Yields heads of chunks in the range of the query, in ascending order of their first time, or in
+ * descending order of their last time. One index serves both, as a chunk spans a limited time.
  */
 async function* headPages(rows: Rows, user: string, query: EntryQuery, which = {}): AsyncGenerator<Head[]> {
   const { time, keys, descending = false } = query;
@@ -112,7 +112,7 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which = {
     const heads = await rows.find(chunks, { where, order: order!, limit }, headColumns);
     const edge = heads.at(-1)?.[low];
     const isLast = heads.length < limit;
-    // Chunks beyond the limit may begin at the time of the last head: the next statement reads all.
+    // More chunks may begin at the time of the last head. The next statement reads all of them.
     const complete = isLast ? heads : heads.filter((head) => head[low] !== edge);
     if (complete.length === 0 && !isLast) {
       limit *= 2;
@@ -133,12 +133,12 @@ async function* headPages(rows: Rows, user: string, query: EntryQuery, which = {
   }
 }
 
-/** The longest time that a chunk spans, plus the rounding error of doubles near `at`. */
+/** s; the longest time that a chunk spans, plus the rounding error of doubles near `at`. */
 function longest(time: EntryQuery['time'], at: number): number {
   return (time === 'ts' ? chunkSpan : chunkDay) + (Number.isFinite(at) ? Math.abs(at) * 2 ** -48 : 0);
 }
 
-/** Reads no chunk if no entry of the user ever named a zone. */
+/** See `Timeseries.zonesAround`. Reads no chunk if no entry of the user ever named a zone. */
 export async function zonesAround(own: UserRows, writeTs: number): ReturnType<Timeseries['zonesAround']> {
   const [account] = await own.rows.find(accounts, { where: { user: own.user } }, ['zoned']);
   if (!account?.zoned) return { before: null, after: null };
@@ -147,7 +147,7 @@ export async function zonesAround(own: UserRows, writeTs: number): ReturnType<Ti
   return { before, after: await firstZone(own, { from: beyond }) };
 }
 
-/** Of several entries with the `write_ts` of the result, the entry with the smallest key counts. */
+/** Finds the first zone named in a range. Of several entries at its time, the first key counts. */
 async function firstZone(own: UserRows, range: Partial<EntryQuery>): Promise<ZoneSighting | null> {
   let best: ZoneSighting | null = null;
   const query: EntryQuery = { time: 'write_ts', limit: 1, ...range };
@@ -163,7 +163,7 @@ async function firstZone(own: UserRows, range: Partial<EntryQuery>): Promise<Zon
   }
 }
 
-/** The data times of chunks with `zoneless` entries that overlap a range of `write_ts`. */
+/** Returns the span of data times of all chunks with `zoneless` entries written in the range. */
 export async function zonelessSpan({ rows, user }: UserRows, written: TimeRange): Promise<TimeRange | null> {
   const first = { gte: Math.floor(written.from / chunkDay) * chunkDay, lte: written.to };
   const where = { user, zoneless: { gt: 0 }, first, last: { gte: written.from } };

@@ -30,7 +30,7 @@ export function trips(engine: Engine): Trips {
     (await links(userId, { ...onlyTrips, chain_ts }, { order: [order], limit: 1 }))[0] ?? null;
   const chain: Trips['chain'] = async (userId, { from = beginning, to = end, limit }) => {
     const found = await links(userId, { chain_ts: { gte: from, lt: to } }, { limit });
-    // Names no kind, so that a link with a damaged kind is found and its checksum compared.
+    // The query names no kind, so it finds links with a damaged kind and compares their checksums.
     const own = found.filter(({ kind }) => kind !== 'draft');
     if (own.length === found.length || found.length < limit) return own;
     const rest = { from: justAfter(found.at(-1)!.chain_ts), to, limit: limit - own.length };
@@ -112,7 +112,7 @@ function tripsOf(user: string, where: Where<TripRow> = {}): Query<TripRow> {
   return { where: { user, ...onlyTrips, ...where }, order: ['chain_ts'] };
 }
 
-/** The latest first. */
+/** Selects the last trips before `chainTs`, the latest first. */
 function lastTrips(user: string, chainTs: number, limit: number): Query<TripRow> {
   return { ...tripsOf(user, { chain_ts: { lt: chainTs } }), order: ['-chain_ts'], limit };
 }
@@ -120,7 +120,7 @@ function lastTrips(user: string, chainTs: number, limit: number): Query<TripRow>
 const spanColumns = ['chain_ts', 'start_ts', 'end_ts', 'written_ts'] as const;
 const briefColumns = ['user', 'kind', 'chain_ts', 'start_ts', 'end_ts', 'day', 'outline'] as const;
 
-/** Reads the whole records of links that an older version stored. */
+/** Reads links in brief. If an older version stored them, reads the whole records. */
 async function briefsIn(rows: Rows, where: Where<TripRow>): Promise<BriefRecord[]> {
   const found = await rows.find(table, { where, order: ['chain_ts'] }, briefColumns);
   const briefs = found.map(({ user, outline, ...columns }): BriefRecord | null => {

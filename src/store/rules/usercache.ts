@@ -118,7 +118,7 @@ async function rejectEntries(own: WritableUserRows, unusable: readonly UnusableE
   await rows.put(errors, [...failed.values()]);
 }
 
-/** A damaged profile does not fail the put: the error is returned. */
+/** Returns the error of a damaged profile instead of throwing it: the put continues. */
 async function writeNote(rows: WritableRows, account: AccountRow, note: ProfileNote): Promise<MobilityError | null> {
   const { set, raise = {}, sinceRun = {} } = note;
   const isOver = (value: JsonValue | undefined, bound: number): boolean => typeof value === 'number' && value > bound;
@@ -148,7 +148,7 @@ async function* batchParts(rows: Rows, user: string, query: EntryQuery): AsyncGe
   }
 }
 
-/** Searches the text, since parsing it takes longer. */
+/** True if a batch may have a key of `keys`. Searches its header as text: parsing is slower. */
 export const hasAny = (keys: readonly string[], waiting: string): boolean =>
   keys.some((key) => waiting.includes(JSON.stringify(key)));
 

@@ -1,21 +1,21 @@
-// The only file that uses the SQLite binding (same API as `node:sqlite`).
+// Only this file uses the SQLite binding, which has the API of `node:sqlite`.
 import { accessSync, constants, existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { backup, DatabaseSync } from '@photostructure/sqlite';
 import type { ColumnValue } from '../rows/rows.ts';
 
-/** The binding silently cuts a text at a NUL, see `model/json-text.ts`. */
+/** The binding silently cuts a text at a NUL character, so callers escape it (`escapeText`). */
 export interface Statement {
   run(...values: ColumnValue[]): { changes: number };
   get<Row>(...values: ColumnValue[]): Row | undefined;
   all<Row>(...values: ColumnValue[]): Row[];
-  /** Rows become lists of values, which takes half the time of objects. */
+  /** Makes rows lists of values, which takes half the time of objects. */
   setReturnArrays(isOn: boolean): void;
 }
 
 export type Connection = ReturnType<typeof connect>;
 
-/** Opens an existing file. Statements never wait for a lock: that would block the event loop. */
+/** Opens an existing file. Statements never wait for a lock: waiting would block the event loop. */
 export function connect(path: string) {
   const database = new DatabaseSync(locationOf(path), { timeout: 0 });
   return {
@@ -41,7 +41,7 @@ export async function onConnection<T>(path: string, work: (connection: Connectio
   }
 }
 
-/** On a read-only file system, SQLite needs a URL with `immutable=1`, unless there is a log. */
+/** On a read-only file system, SQLite needs `immutable=1` for a file without a write-ahead log. */
 function locationOf(path: string): string | URL {
   if (existsSync(`${path}-wal`) || !isOnReadOnlyMount(path)) return path;
   const url = pathToFileURL(path);
@@ -58,7 +58,7 @@ export function isOnReadOnlyMount(path: string): boolean {
   }
 }
 
-/** The extended result code of an error of SQLite; null for any other error. */
+/** Returns the extended result code of an error of SQLite; null for any other error. */
 export function resultCode(error: unknown): number | null {
   const { code, errcode, message } = error as { code?: unknown; errcode?: unknown; message?: unknown };
   if (code !== 'ERR_SQLITE_ERROR') return null;

@@ -15,14 +15,14 @@ export const databaseIn = (folder: string): string => join(folder, 'mobility.db'
 
 /**
  * Checks the database in `folder` and returns its path. `make`: creates the database if there is
- * none, also if other processes do so at the same time. Throws `MOBILITY_STORE_ADDRESS`,
+ * none; other processes may do so at the same time. Throws `MOBILITY_STORE_ADDRESS`,
  * `_VERSION`, `_READONLY`, `_DAMAGED`, `_FULL`.
  */
 export async function openFolder(folder: string, { make }: { make: boolean }): Promise<string> {
   const path = databaseIn(folder);
   try {
     if (!isThere(path)) {
-      // The database was lost. A new, empty store would hide the loss of all users.
+      // The database of this log was lost. A new, empty store would hide the loss.
       if (isThere(`${path}-wal`)) throw damagedFile(path, 'a database beside the write-ahead log', 'no file');
       if (!make) throw new NoStore(folder);
       makeFolders(folder);

@@ -1,4 +1,5 @@
-// Finds damage of a file and its write-ahead log, some of which SQLite would repair silently.
+// Finds damage of a database file and its write-ahead log. SQLite would hide some of it: it
+// silently drops commits of a damaged log.
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readlinkSync, readSync, realpathSync } from 'node:fs';
 import { MobilityError } from '../../model/mobility-error.ts';
 import { storeFormat } from '../rows/tables.ts';
@@ -7,9 +8,9 @@ import { damagedFile } from './sqlite-errors.ts';
 export const applicationId = 0x6d6f6269;
 
 /**
- * Why the database at `path` must not be opened; null: it may be. Changes nothing and needs no
- * lock. After a kill, the index of the log (`-shm`) is still there. It shows whether the log
- * (`-wal`) was cut off or removed since: SQLite would silently drop its commits.
+ * Returns why the database at `path` must not be opened; null: it may be opened. Changes nothing
+ * and needs no lock. After a kill of the process, the index of the log (`-shm`) still exists. It
+ * shows whether the log (`-wal`) was cut off or removed afterwards.
  */
 export function inspectFile(path: string): MobilityError | null {
   // On POSIX, closing a file drops all locks that this process has on the file, also SQLite's. A
@@ -46,7 +47,7 @@ function headerFault(path: string): MobilityError | null {
 const walHeader = 32; // bytes: https://sqlite.org/walformat.html
 const frameHeader = 24; // bytes
 
-/** Compares the log with the commits in its index. Repeats this if another process changes them. */
+/** Compares the log with its index. Starts again if another process changes the index meanwhile. */
 function walFault(path: string): MobilityError | null {
   for (let tries = 0; tries < 10; tries++) {
     const index = readIndex(path);
@@ -58,7 +59,7 @@ function walFault(path: string): MobilityError | null {
   return null; // other processes write to the log, so SQLite has found it undamaged
 }
 
-/** null: the log has no damage, or the index belongs to another log. */
+/** Returns the damage of the log; null: it has none, or the index belongs to another log. */
 function logFault(path: string, { frames, backfilled, pageSize, salts }: WalIndex): string | null {
   const log = firstBytes(path, walHeader);
   // SQLite empties a log after it has copied all its pages into the file. After a power cut, the
@@ -71,7 +72,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
   const little = (head[3]! & 1) === 0;
   let [first, second] = [0, 0];
-  /** Continues the log's checksum over `parts`, and compares it with the sum in `header`. */
+  /** Continues the log's checksum over `parts`, and compares it with byte `sum` of `header`. */
   const matchesSum = (parts: readonly Buffer[], header: Buffer, sum: number): boolean => {
     for (const { buffer, byteOffset, length } of parts) {
       const view = new DataView(buffer, byteOffset, length);
@@ -100,7 +101,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
 /** `frames`: committed pages. `backfilled`: pages copied into the file. `salts` name the log. */
 type WalIndex = Record<'frames' | 'backfilled' | 'pageSize', number> & Record<'salts' | 'bytes', Buffer>;
 
-/** The index of the log, in the `-shm` file; null: none is valid. */
+/** Reads the index of the log from the `-shm` file; null: it has no valid index. */
 function readIndex(path: string): WalIndex | null {
   const bytes = firstBytes(`${path}-shm`, 100)?.bytes;
   if (bytes === undefined || bytes.length < 100) return null;
@@ -112,7 +113,7 @@ function readIndex(path: string): WalIndex | null {
   return { frames: words[4]!, backfilled: words[24]!, pageSize, salts: bytes.subarray(32, 40), bytes };
 }
 
-/** null: the file does not exist, such as a log after the last process closed the database. */
+/** Reads `count` bytes. null: no such file, such as the log after all processes have closed it. */
 function firstBytes(path: string, count: number): { size: number; bytes: Buffer } | null {
   let file: number | null = null;
   try {
@@ -127,7 +128,7 @@ function firstBytes(path: string, count: number): { size: number; bytes: Buffer 
   }
 }
 
-/** Also true if `/proc` is missing, since the answer is then unknown. */
+/** True if this process has the file open. Also true without `/proc`: the answer is unknown. */
 function isOpenHere(path: string): boolean {
   const folder = '/proc/self/fd';
   if (!existsSync(folder)) return true;

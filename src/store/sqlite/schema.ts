@@ -9,7 +9,7 @@ const types: Record<ColumnKind, string> = {
   bytes: 'BLOB NOT NULL',
 };
 
-/** Also completes older databases. Table `about` has only the row that `ping` writes. */
+/** Creates what is missing, also in older databases. `about` has one row, which `ping` writes. */
 export const schema = [
   'CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL)',
   ...allTables.flatMap((table) => statementsOf(table)),
@@ -17,7 +17,7 @@ export const schema = [
 
 function statementsOf({ name, columns, key, indexes }: Table<never>): string[] {
   const defined = Object.entries<ColumnKind>(columns).map(([column, kind]) => `"${column}" ${types[kind]}`);
-  // `sum` comes before the bytes, so that SQLite can read it without them.
+  // `sum` comes before the bytes, so that SQLite can read the sum without the bytes.
   const all = ['sum TEXT NOT NULL', ...defined, `PRIMARY KEY (${columnList(key)})`].join(', ');
   const ofIndexes = indexes.map(({ columns: indexed, unique }) => {
     const kind = unique ? 'UNIQUE INDEX' : 'INDEX';

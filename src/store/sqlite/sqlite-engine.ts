@@ -23,7 +23,7 @@ export async function openSqliteEngine(
       await file.close();
       throw error;
     });
-  let handle: number | null = null; // for `wipe`
+  let handle: number | null = null; // of the database file, for `wipe`
   return {
     address: `sqlite:${folder}`,
     read: (work) => file.read(work),

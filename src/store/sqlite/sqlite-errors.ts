@@ -19,7 +19,7 @@ export function busyError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ERR_SQLITE_ERROR', errcode: busy[0] });
 }
 
-/** After other errors, such as a violated constraint, a transaction can continue. */
+/** True if the error ends its transaction. A violated constraint, for example, does not. */
 export function endsTransaction(error: unknown): boolean {
   return [...busy, ...damaged, noMemory, readOnly, inputOutput, full, cannotOpen].includes(primary(error));
 }

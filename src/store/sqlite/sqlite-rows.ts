@@ -67,8 +67,8 @@ function rowOf<Row>(names: readonly string[], cells: readonly ColumnValue[]): Ro
 const orderOf = (column: string): string => (column.startsWith('-') ? `"${column.slice(1)}" DESC` : `"${column}"`);
 
 /**
- * Escapes NUL and half surrogate pairs, which SQLite cannot hold. The binding stores positive
- * numbers below 2^-52 as 0: as texts, a REAL column converts them to the same number.
+ * Escapes NUL and half surrogate pairs, which SQLite cannot hold. The binding would store positive
+ * numbers below 2^-52 as 0. So they become texts, which a REAL column converts to the same numbers.
  */
 function bindable(value: ColumnValue): ColumnValue {
   if (typeof value === 'string') return escapeText(value);
@@ -103,7 +103,7 @@ function conditionsOf<Row>(table: Table<Row>, where: Where<Row>): { where: strin
   return { where: texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`, values };
 }
 
-/** Each number is a parameter, since SQLite may read numbers in JSON differently. */
+/** Makes each number a parameter, because SQLite may read numbers in JSON differently. */
 function isIn(column: string, list: readonly (string | number)[], values: ColumnValue[]): string {
   if (list.length === 0) return 'FALSE';
   if (list.length === 1) {
@@ -115,7 +115,8 @@ function isIn(column: string, list: readonly (string | number)[], values: Column
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
     return `"${column}" IN (SELECT value FROM json_each(?))`;
   }
-  // Repeats the last value up to a power of two, so that few different statements are prepared.
+  // Repeats the last value until the number of parameters is a power of two, so that few different
+  // statements are prepared.
   const places = 2 ** Math.ceil(Math.log2(list.length));
   for (let i = 0; i < places; i++) values.push(bindable(list[Math.min(i, list.length - 1)]!));
   return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;

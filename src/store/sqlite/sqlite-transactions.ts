@@ -1,4 +1,5 @@
-// One connection runs the writes of the process, one after another, and a second one the reads.
+// One connection runs the writes of the process, one after another. A second connection runs the
+// reads.
 import { accessSync, constants, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/mobility-error.ts';
@@ -10,7 +11,7 @@ import { rowsIn } from './sqlite-rows.ts';
 const busyLimit = 10; // s
 
 const longGroup = 20; // ms. After this time, a transaction begins no further write of its group
-/** ms after a transaction longer than `longGroup`, in which other processes can lock the file. */
+/** ms; the pause after a transaction longer than `longGroup`: other processes can lock the file. */
 export const longWritePause = 5;
 
 const cachePages = 4_000; // 16 MB per connection
@@ -18,7 +19,7 @@ const largestLog = 64 * 2 ** 20; // bytes. A write-ahead log that grew longer is
 
 export type Transactions = Awaited<ReturnType<typeof openTransactions>>;
 
-/** SQLite does not store the settings in the file. */
+/** Applies settings that SQLite does not store in the file. */
 export function setUp(connection: Connection): void {
   connection.exec('PRAGMA synchronous = FULL');
   connection.exec('PRAGMA secure_delete = ON'); // overwrites removed content with zeros
@@ -40,7 +41,7 @@ export async function retryWhileBusy<T>(attempt: () => T | Promise<T>, limit = b
   }
 }
 
-/** `sql` prepares each statement once. Its rows are lists. */
+/** `sql` prepares each statement once. The statements return rows as lists. */
 interface OpenConnection {
   connection: Connection;
   rows: WritableRows;
@@ -72,14 +73,14 @@ interface Job {
   reject: (error: unknown) => void;
 }
 
-/** Does not change the file. A call waits up to `busySeconds` for other processes. */
+/** Opens the file without changing it. Calls wait up to `busySeconds` for other processes. */
 export async function openTransactions(path: string, busySeconds = busyLimit) {
   const retried = <T>(attempt: () => T | Promise<T>): Promise<T> => retryWhileBusy(attempt, busySeconds);
   const withStoreErrors = <T>(task: () => Promise<T>): Promise<T> =>
     task().catch((error) => {
       throw storeError(error, path);
     });
-  // The database and its write-ahead log. They must not be replaced while open.
+  // The database and its write-ahead log, which must not be replaced while they are open.
   const opened = new Map([[path, identityOf(path)]]);
   const reader = await withStoreErrors(() => openFile(path, busySeconds));
   let writer: OpenConnection | null = null;
@@ -126,7 +127,7 @@ export async function openTransactions(path: string, busySeconds = busyLimit) {
 
   return {
     read: <T>(work: (rows: Rows) => Promise<T>): Promise<T> => onReader(() => inSnapshot(reader, work)),
-    /** Writes of one turn of the event loop share a transaction; each can fail alone. */
+    /** Writes of one turn of the event loop share a transaction, but a write can fail alone. */
     write: <T>(work: (rows: WritableRows) => Promise<T>): Promise<T> =>
       new Promise((resolve, reject) => {
         const isFirst = jobs.push({ work, resolve, reject }) === 1;
@@ -175,8 +176,8 @@ async function inSnapshot<T>(open: OpenConnection, work: (rows: Rows) => Promise
 }
 
 /**
- * Runs jobs in the open transaction, begins none after `longGroup`, and commits. `outcomes`:
- * resolve or reject the jobs that ran. If it throws, nothing was stored.
+ * Runs jobs in the open transaction and commits. Begins no job after `longGroup`. `outcomes`:
+ * functions that resolve or reject the jobs that ran. If this function throws, nothing was stored.
  */
 async function inTransaction(open: OpenConnection, group: readonly Job[], expectSameFiles: () => void) {
   const end = performance.now() + longGroup;
@@ -209,7 +210,7 @@ async function inSavepoint(open: OpenConnection, job: Job): Promise<() => void> 
   }
 }
 
-/** Changes when the file is moved or replaced while this process still writes to the old file. */
+/** Identifies the file at a path. Another identity means that the file was moved or replaced. */
 function identityOf(path: string): string | null {
   const found = statSync(path, { throwIfNoEntry: false });
   return found === undefined ? null : `${found.dev} ${found.ino}`;

@@ -22,7 +22,7 @@ export async function wipe(file: Transactions, path: string, handle: number): Pr
 
 const pagesAtOnce = 2_000; // 8 MB, about 30 ms
 
-/** True if more free pages are left. */
+/** Removes some free pages from the file. Returns true if more are left. */
 function vacuumSome(connection: Connection): boolean {
   connection.exec(`PRAGMA incremental_vacuum(${pagesAtOnce})`);
   return connection.prepare('PRAGMA freelist_count').get<{ freelist_count: number }>()!.freelist_count > 0;
@@ -31,7 +31,7 @@ function vacuumSome(connection: Connection): boolean {
 async function wipeGaps(connection: Connection, path: string, file: number): Promise<void> {
   await retryWhileBusy(() => setUp(connection));
   const { page_size: size } = connection.prepare('PRAGMA page_size').get<{ page_size: number }>()!;
-  // A group is a page of the pointer map and the pages that it describes, with 5 bytes for each.
+  // A group is a page of the pointer map and the pages that the map describes in 5 bytes each.
   // The first group begins at page 2: https://sqlite.org/fileformat2.html
   const group = Buffer.alloc((Math.floor(size / 5) + 1) * size);
   for (let start = size; ; start += group.length) {
@@ -52,7 +52,7 @@ function emptyLog(connection: Connection): void {
   if (busy !== 0) throw busyError('another connection reads the write-ahead log');
 }
 
-/** The log is empty and no connection can write, so the file has the newest pages. */
+/** Overwrites gaps while the log is empty and nothing can write: the file has the newest pages. */
 function wipeGroup(
   connection: Connection,
   path: string,
@@ -68,7 +68,7 @@ function wipeGroup(
       writeSync(file, Buffer.alloc(to - from), 0, to - from, start + from);
     }
     fdatasyncSync(file);
-    // A commit, so that no connection writes an older cached copy of the pages again.
+    // After this commit, other connections read the pages again instead of writing older copies.
     connection.exec("UPDATE about SET value = hex(randomblob(8)) WHERE name = 'ping'");
     connection.exec('COMMIT');
   } finally {
@@ -77,7 +77,7 @@ function wipeGroup(
 }
 
 /**
- * Finds the gaps that contain bytes other than 0. `from`, `to`: bytes in `group`.
+ * Finds the gaps that contain bytes other than 0. `from`, `to`: offsets in `group`.
  *
  *     a page of a table or index:    header | cell pointers | gap | cells
  */
