@@ -9,9 +9,9 @@
 import type { JsonObject } from '../../model/json.ts';
 import { affectsOf } from '../../model/keys.ts';
 import { zoneNamed } from '../../model/time.ts';
+import { columnsText, listOf } from '../../util/column-codec.ts';
 import type { ChunkRow } from '../rows/tables.ts';
 import { type StoredEntry, splitFacts, withFacts } from './chunk-facts.ts';
-import { columnsText, listOf } from './column-codec.ts';
 import { inParts, packText, spanOf, unpackText } from './pack.ts';
 
 export type { StoredEntry } from './chunk-facts.ts';

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import type { JsonObject, JsonValue } from '../../../src/model/json.ts';
 import { jsonText } from '../../../src/model/json-text.ts';
 import { simulateDays } from '../../../src/simulate/simulate-day.ts';
-import { columnsText, listOf } from '../../../src/store/chunks/column-codec.ts';
+import { columnsText, listOf } from '../../../src/util/column-codec.ts';
 import { numbers, same } from '../contract/kit.ts';
 
 /** Fails unless the objects come back with every bit, and their fields in the same order. */

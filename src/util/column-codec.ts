@@ -7,8 +7,8 @@
 //
 //     {"key":"a","at":{"lat":47.501}}   ->   paths    ["key"]      ["at","lat"]
 //     {"key":"a","at":{"lat":47.503}}        columns  {"all":"a"}  {"decimals":3,"steps":[47501,2]}
-import type { JsonObject, JsonValue } from '../../model/json.ts';
-import { isPlain, jsonText } from '../../model/json-text.ts';
+import type { JsonObject, JsonValue } from '../model/json.ts';
+import { isPlain, jsonText } from '../model/json-text.ts';
 
 /**
  * The values of one field, in the first form that fits:
