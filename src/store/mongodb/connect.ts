@@ -74,7 +74,7 @@ function checkDatabase(database: string): void {
     );
   }
   if (/[\s/\\."$*<>:|?\0]/.test(database) || Buffer.byteLength(database) > 63) {
-    throw new Error('a database name has at most 63 bytes, no blanks and none of / \\ . " $ * < > : | ?');
+    throw new Error('a database name must have at most 63 bytes, no blanks and none of / \\ . " $ * < > : | ?');
   }
 }
 

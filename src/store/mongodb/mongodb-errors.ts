@@ -92,7 +92,7 @@ export function toStoreError(error: unknown, address: string): unknown {
 function unavailable(error: unknown, address: string): MobilityError {
   const message =
     `expected an answer from ${address}, found: ${errorText(error)}${selectionHint(innerError(error))}; ` +
-    'nothing was acknowledged: try again';
+    'no write was confirmed: try again';
   return new MobilityError('MOBILITY_STORE_UNAVAILABLE', message, { cause: error });
 }
 
@@ -102,5 +102,5 @@ function selectionHint(error: unknown): string {
   const servers = [...(error.reason?.servers.values() ?? [])];
   return servers.some(({ type }) => type === 'RSGhost')
     ? ` (the server belongs to no replica set yet: run once \`${initiation}\`)`
-    : ' (are host, port, tls and replicaSet right?)';
+    : ' (check host, port, tls and replicaSet in the address)';
 }

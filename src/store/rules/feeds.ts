@@ -23,7 +23,7 @@ export function feeds(engine: Engine): Feeds {
         // Another `add` may have removed these parts, because it removes all parts of feeds without
         // a row: an interrupted `add` may have left them.
         if ((await rows.total(feedParts, { feed: id })) !== count) {
-          const text = 'expected the parts of the feed, found some removed, as another feed is being added: try again';
+          const text = 'expected all parts of the feed, found that another addition removed some: try again';
           throw new MobilityError('MOBILITY_STORE_BUSY', text);
         }
         await rows.put(table, [{ id, facts: JSON.stringify(facts), index: packText(index) }]);

@@ -39,7 +39,7 @@ function headerFault(path: string): MobilityError | null {
   if (format === storeFormat) return null;
   return new MobilityError(
     'MOBILITY_STORE_VERSION',
-    `${path}: expected a store of format ${storeFormat}, found format ${format}: use the program that wrote it. ` +
+    `${path}: expected a store of format ${storeFormat}, found format ${format}: use the version of the program that wrote it. ` +
       'Nothing was changed',
   );
 }
@@ -69,7 +69,7 @@ function logFault(path: string, { frames, backfilled, pageSize, salts }: WalInde
   if (log === null) return frames <= backfilled ? null : 'none';
   const { bytes: head, size } = log;
   if (size === 0 || (size >= walHeader && !head.subarray(16, 24).equals(salts))) return null;
-  if (size < walHeader + frames * (frameHeader + pageSize)) return `one of ${size} bytes that was cut off`;
+  if (size < walHeader + frames * (frameHeader + pageSize)) return `a log of ${size} bytes that was cut off`;
   const little = (head[3]! & 1) === 0;
   let [first, second] = [0, 0];
   /** Continues the log's checksum over `parts`, and compares it with byte `sum` of `header`. */

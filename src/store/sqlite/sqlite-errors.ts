@@ -58,11 +58,11 @@ const remedies = {
   disk: 'check that the disk is sound, then try again',
   freeSpace: 'nothing was stored. Free space; no restart is needed',
   memory: 'raise the memory limit of the process, or end other programs',
-  mount: 'it is mounted read-only: mount it for writing, or copy the folder',
+  mount: 'the folder is mounted read-only: mount it for writing, or copy it',
   mountedDisk: 'check that the disk is mounted and sound, then try again',
-  openFiles: 'check rights and the limit of open files',
+  openFiles: 'check the rights to the folder, and the limit of open files (ulimit -n)',
   restore: 'keep the folder as it is, and restore a backup beside it',
-  waitForLock: 'another process holds it for too long: try again, and look for a process that hangs',
+  waitForLock: 'another process holds the lock for too long: try again, and look for a process that hangs',
 };
 
 /** What errors mean to an operator, by codes of SQLite (numbers) and of the file system. */
@@ -79,5 +79,5 @@ const meanings: (readonly [(number | string)[], MobilityError['code'], expected:
   [['ENOSPC', 'EDQUOT'], 'MOBILITY_STORE_FULL', 'space to write', 'free space'],
   [noFolder, 'MOBILITY_STORE_ADDRESS', 'a folder, or a path where one can be made', remedies.address],
   [['EMFILE', 'ENFILE'], unavailable, 'to open a file', 'raise the limit of open files (ulimit -n)'],
-  [noAnswer, unavailable, 'an answer of the folder and its disk', remedies.mountedDisk],
+  [noAnswer, unavailable, 'an answer from the folder and its disk', remedies.mountedDisk],
 ];

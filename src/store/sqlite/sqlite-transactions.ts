@@ -233,6 +233,6 @@ function beginWriting(connection: Connection, path: string): void {
   if (found === 'wal') return;
   throw new MobilityError(
     'MOBILITY_STORE_UNAVAILABLE',
-    `${path}: expected a local file system that allows write-ahead logging, found journal mode ${found}`,
+    `${path}: expected a local file system that allows write-ahead logging, found journal mode ${found}: move the store to a local disk`,
   );
 }
