@@ -26,7 +26,7 @@ export type UnusableReason = keyof typeof unusableReasons;
 /** The reason for a valid entry whose user has too many keys. An operator can recover the entry. */
 export const tooManyKeys = 'too_many_keys';
 
-/** The reason for a valid entry beyond the daily limit of statements. It can be recovered, too. */
+/** The reason for a valid entry beyond the daily limit of statements. An operator can recover it. */
 export const tooManyStatements = 'too_many_statements';
 
 const maxKeyLength = 255; // characters

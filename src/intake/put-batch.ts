@@ -32,7 +32,7 @@ export interface PutOptions {
   now: () => number;
   /** Gets a line for each entry (DEBUG), rejected value (WARNING) and put (INFO). */
   log?: Log;
-  mostLines?: number; // of the log, for entries and rejected values; default: no limit
+  mostLines?: number; // the most such lines for entries and rejected values; default: no limit
   /** Whether the profile records the put. Default: true. */
   inProfile?: boolean;
   /** When another service first received an entry. Default: the time of the put. */

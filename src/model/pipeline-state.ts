@@ -20,7 +20,7 @@ export interface Retained {
   raw_before: number | null;
   /** Days before this time were removed; null: none were. */
   days_before: number | null;
-  /** Versions of the analysis, ascending. `until`: `chain_ts` of the last link of each. */
+  /** Versions of the analysis, ascending. `until`: `chain_ts` of the last link of a version. */
   versions: { until: number; version: string }[];
 }
 
@@ -100,7 +100,7 @@ export interface Lease {
   owner: string;
   fence: number;
   expires_ts: number;
-  /** s from the last renewal, or from the start, to the end. */
+  /** s from the start or the last renewal of the lease to its end. */
   seconds: number;
 }
 

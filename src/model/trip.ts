@@ -8,7 +8,7 @@ export type Position = [longitude: number, latitude: number];
 export interface Place {
   id: string;
   location: Position;
-  /** Ids: more than one raw place if the analysis dropped trips between them. */
+  /** Ids of raw places: more than one if the analysis dropped trips between them. */
   raw_places: string[];
   /** When the user arrived, and the time zone then; null for the first place. */
   enter_ts: number | null;
@@ -111,7 +111,7 @@ export interface Trip {
 
 export interface TripEvidence {
   model: string;
-  /** Rules that set the start and the end. */
+  /** The names of the rules that set the start and the end of the trip. */
   start: string;
   end: string;
   /** The rule that ended the candidate, see `Candidate.endedBy`. The rule `end` set its time. */

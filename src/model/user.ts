@@ -97,7 +97,7 @@ export function shownName(name: string): string {
   return name.replace(hidden, (found) => `\\u{${found.codePointAt(0)!.toString(16)}}`);
 }
 
-/** 8 letters and digits: the end of a name that the program made for a study, or from the UUID. */
+/** Returns 8 letters and digits: the end of a name made for a study, or else a hash of the UUID. */
 export function pseudonymOf({ uuid, user_email, study }: UserRecord): string {
   const made = new RegExp(`^${study}_[^_]+_([a-z0-9]{8})$`).exec(user_email)?.[1];
   return made ?? idOf(uuid, 'pseudonym').slice(0, 8);

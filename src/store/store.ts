@@ -276,7 +276,7 @@ export interface Usercache {
   put(userId: string, content: PutContent, now: number): Promise<PutOutcome>;
   /**
    * Moves pending entries that are due at time `at`, oldest puts first, until `limit` entries were
-   * judged: accepted ones to the timeseries, others to the error timeseries. The pipeline state
+   * judged: accepted entries to the timeseries, others to the error timeseries. The pipeline state
    * records the changed data time. May judge an entry repeatedly. Throws `MOBILITY_LEASE_LOST`.
    */
   move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
@@ -334,7 +334,7 @@ export interface Documents {
 
 /** A rejected entry. Times are seconds since the epoch. */
 export interface ErrorRow {
-  /** Derived from the identity, or from the content if the entry has none. */
+  /** The id is derived from the identity, or from the content if the entry has no identity. */
   id: string;
   /** The entry exactly as pushed, but times are in seconds. */
   entry: JsonValue;

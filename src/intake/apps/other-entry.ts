@@ -104,8 +104,8 @@ const mostRejected = 1024 * 1024; // characters of JSON in a row
 
 /**
  * Combines unusable elements of one body into few rows, since a body may have 200,000 elements of
- * one byte. A row has elements with the same reason. It has only the beginning of an element
- * with more than `mostRejected` characters.
+ * one byte. A row has elements with the same reason. An element with more than `mostRejected`
+ * characters is cut: its row has the beginning of its text.
  */
 export function rejectTogether(elements: readonly UnusableEntry[]): UnusableEntry[] {
   const rows: { first: UnusableEntry; entries: JsonValue[]; size: number }[] = [];

@@ -1,4 +1,4 @@
-// Entries of the timeseries in chunks. All entries of a chunk have the same user, key, UTC day of
+// Stores entries of the timeseries in chunks. All entries of a chunk have the same user, key, UTC day of
 // `write_ts` and span of data times.
 //
 //     entries (write_ts, ts)         chunks of key background/location

@@ -87,7 +87,7 @@ export function pipelineStates(engine: Engine): PipelineStates {
         await putAccount(rows, account, withState(account, fields));
       }),
     withWork: async (userIds, at, version) => {
-      // Reads pending entries first: if a run moves them now, the second read finds a dirty range.
+      // Reads pending entries first: if a run moves them meanwhile, the second read finds a dirty range.
       const waits = { user: { in: userIds }, due_ts: { lte: at } };
       const pending = await engine.read((rows) => rows.find(batches, { where: waits }, ['user']));
       const found = new Set(pending.map(({ user }) => user));

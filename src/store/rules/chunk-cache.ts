@@ -32,8 +32,8 @@ let size = 0;
 let caches = 0;
 
 /**
- * The cached chunks of one store. Above `mostCharacters`, the chunks of any store that were not
- * used for the longest time are dropped.
+ * The cached chunks of one store. If all caches together have more than `mostCharacters`, the
+ * least recently used chunks are dropped, from any store.
  */
 export class ChunkCache {
   readonly #id = caches++;

@@ -11,7 +11,7 @@ export interface PagePart {
   load(): Promise<StoredEntries>;
 }
 
-/** Characters of opened JSON after which a page ends before its limit of entries. */
+/** Characters of JSON. A page that has opened more ends before its limit of entries. */
 const pageSize = 16 * 2 ** 20;
 
 interface StoredPage {

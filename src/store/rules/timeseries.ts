@@ -78,7 +78,7 @@ async function* chunkParts(own: UserRows, query: EntryQuery, which?: Where<Chunk
 
 type FactsQuery = Parameters<Timeseries['facts']>[1];
 
-/** With this many chunks or more, `facts` returns null. A month has about 70 of locations. */
+/** If a range has so many chunks, `facts` returns null. A month of locations has about 70. */
 const mostFactual = 512;
 
 async function readFacts(rows: Rows, user: string, query: FactsQuery): Promise<ChunkFacts[] | null> {
