@@ -2,7 +2,7 @@ import { MobilityError } from './mobility-error.ts';
 import type { Lease } from './pipeline-state.ts';
 
 export function leaseLost(userId: string, lease: Lease, found: { owner: string; fence: number } | null): MobilityError {
-  const holder = found === null ? 'none' : `the lease of ${found.owner} (fence ${found.fence}), who works on this user now`;
+  const holder = found === null ? 'none' : `the lease of ${found.owner} (fence ${found.fence}), who works now`;
   const expected = `the lease of ${lease.owner} (fence ${lease.fence}) on user ${userId}`;
   return new MobilityError('MOBILITY_LEASE_LOST', `expected ${expected}, found ${holder}; nothing was written`);
 }
@@ -19,7 +19,7 @@ export function notAdmitted(): MobilityError {
 }
 
 export function notFinished(): MobilityError {
-  const text = 'expected a user whose erasure or copy has ended, found one whose erasure or copy was interrupted: repeat it';
+  const text = 'expected a user whose erasure or copy has ended, found an interrupted one: repeat it';
   return new MobilityError('MOBILITY_USER_EXISTS', text);
 }
 
