@@ -8,8 +8,8 @@ import { checkRows } from './check-store.ts';
 
 /**
  * Copies the store in `folder`, as it is at one moment, to the new or empty folder `target`, and
- * compares the checksums of all rows of the copy. The copy is itself a store. A failure or an
- * abortion leaves no copy. Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store,
+ * compares all rows of the copy with their checksums. The copy is itself a store. A failure or an
+ * abortion leaves no copy. Throws `MOBILITY_STORE_ADDRESS` if the target lies in the store, and
  * `MOBILITY_STORE_DAMAGED` if a row is damaged.
  */
 export async function backupStore(folder: string, target: string, signal?: AbortSignal) {
@@ -47,7 +47,7 @@ async function compareSums(copy: string, folder: string, signal?: AbortSignal) {
   });
 }
 
-/** A target in the store would be lost together with it. `what` names the target in the message. */
+/** Refuses a target in the store, which would be lost with the store. `what` is for the message. */
 export async function checkOutside(target: string, folder: string, what: string): Promise<void> {
   const path = relative(await resolveLinks(folder), await resolveLinks(target));
   if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) return;

@@ -28,7 +28,7 @@ export async function checkFeeds(store: Store, feeds: readonly ListedFeed[], tod
     const problems = lacksOf(notes);
     if (last_day < today && newest.length > 0)
       problems.unshift(`ended on ${last_day}: add the current feed of ${newest.join(', ')}`);
-    const index = await store.feeds.index(id); // null: removed meanwhile
+    const index = await store.feeds.index(id); // null: the feed was removed meanwhile
     const stops = index === null ? [] : parseIndex(index).stops;
     const outside = stops.filter((stop) => !visited.has(coarseCell(stop))).length;
     if (outside > 0 && visited.size > 0)

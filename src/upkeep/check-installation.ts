@@ -47,7 +47,7 @@ export async function checkEverything(host: Host, store: Store, url?: string): P
   return [...checks, wrong('people', problems.join('; '), 'mobility status')];
 }
 
-/** Counts corrections that this version would reject. The diary moves their times. */
+/** Counts corrections with times that are not allowed. The diary uses the nearest allowed times. */
 export async function countBeyondBounds({ timeseries }: Store, userId: string): Promise<number> {
   let count = 0;
   const query = { keys: [keys.correction], time: 'write_ts' } as const;
@@ -64,7 +64,7 @@ function checkCorrections(found: ReadonlyMap<string, number>): Check {
 }
 
 const clockSlack = 30; // seconds by which two clocks may differ
-const backupDays = 7; // an older backup is reported as missing
+const backupDays = 7; // days; an older backup is reported as missing
 
 /** `url`: the address that phones use; if given, the server behind it is checked too. */
 export async function checkInstallation(host: Host, store: Store, url?: string): Promise<Check[]> {
@@ -91,7 +91,7 @@ async function checkStore(store: Store): Promise<Check> {
   }
 }
 
-/** Files of another account would stop the service. */
+/** Checks that this account owns the folders: files of another account would stop the service. */
 function checkRights(host: Host, logDir: string): Check {
   const { store } = host.config();
   const wrongAccount = (text: string): Check => wrong('rights', text, 'run commands as the account of the service');
@@ -118,7 +118,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   return wrong('disk', `${text}, ${expected}`, 'free space on the disk of the store');
 }
 
-const oldMonths = 6; // for time zone data: countries change their zones several times a year
+const oldMonths = 6; // age of old time zone data; countries change their zones several times a year
 
 function checkZones({ env, zone, now }: Host): Check {
   const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';
@@ -212,7 +212,7 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
     }
     const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-    // Without a token the server refuses the body. The answer shows whether this server sent it.
+    // The server refuses this body, because it has no token. `isOurs` is false for a proxy's answer.
     if (!isOurs(put)) {
       const text = `a body of ${largeBody / 2 ** 20} MiB is answered with ${put.status} before it reaches the server`;
       const next = 'let the proxy take 64 MiB: `client_max_body_size 64m` of nginx; docs/operations.md';

@@ -8,7 +8,7 @@ import { tokenHash, type UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 import { isDead } from './check-installation.ts';
 
-/** Explains why a token of a study has no account. null: `name` is no such token. */
+/** Explains why a token of a study has no account. Returns null if `name` is no such token. */
 export async function checkJoin(store: Store, name: string): Promise<Remedy | null> {
   const token = readStudyToken(name);
   if (token === null) return null;
@@ -27,7 +27,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
   return { why, next: `mobility study show ${study.name}` };
 }
 
-/** A killed run blocks the user until its lease expires. null also if an earlier step is broken. */
+/** Returns the step that a killed run blocks until its lease expires, if no earlier step failed. */
 export function findKilledRun({ figures, broken, chain }: PersonStatus, now: number): BrokenStep | null {
   const { lease } = figures;
   if (lease === null || lease.expires_ts <= now || !isDead(lease)) return null;
@@ -36,8 +36,8 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
   return { link: 'moved', code: 'run_stopped', since: chain.moved.ts };
 }
 
-const longGap = 2 * 3600; // s
-/** s from the start of the day. At other hours, a phone at rest records nothing. */
+const longGap = 2 * 3600; // s; shorter gaps are not reported
+/** s since midnight. Gaps at other hours are ignored: a phone at rest records nothing. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
 /** Unobserved time before the first or after the last location is not a gap. */

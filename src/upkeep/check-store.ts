@@ -17,7 +17,7 @@ export type CheckReport = Awaited<ReturnType<typeof checkRows>>;
 interface CheckOptions {
   /** Checks only the rows of this user, and not the files of the store. */
   userId?: string;
-  /** Checks neither the contents of rows nor the engine's own structures. */
+  /** Checks only checksums: neither the contents of rows nor the engine's own structures. */
   sumsOnly?: boolean;
   signal?: AbortSignal;
   onProgress?: (rows: number) => void;
@@ -64,7 +64,7 @@ export async function checkRows(engine: Engine, options: CheckOptions = {}) {
   }
 }
 
-/** About a whole table, or about the whole store if `table` is empty. */
+/** Makes a finding about a whole table, or about the whole store if `table` is empty. */
 function findingAbout(table: string, problem: string) {
   return { user_id: null as string | null, table, row: '', problem, cure: restore };
 }
@@ -110,7 +110,7 @@ async function* everyKey(engine: Engine, table: AnyTable, userId?: string): Asyn
     yield* await engine.read((rows) => rows.find(table, { where: { [column]: user } }, table.key));
 }
 
-/** null: the row is not damaged, or was removed meanwhile. */
+/** Returns null if the row is not damaged, or was removed meanwhile. */
 async function findProblem(engine: Engine, table: AnyTable, key: AnyRow, sumsOnly: boolean): Promise<string | null> {
   try {
     const [row] = await engine.read((rows) => rows.find(table, { where: key }));

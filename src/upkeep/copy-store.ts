@@ -175,7 +175,7 @@ async function beginArrival(to: Engine, person: tables.PersonRow, account: table
   });
 }
 
-/** The keys of rows to write into the target, and to remove there. */
+/** The keys of the rows that a copy writes into the target, and removes from the target. */
 type Difference = { table: AnyTable; write: AnyRow[]; remove: AnyRow[] };
 
 async function compare(from: Engine, to: Engine, user: string): Promise<Difference[]> {
@@ -191,7 +191,7 @@ async function compare(from: Engine, to: Engine, user: string): Promise<Differen
 
 const parseKey = (text: string): AnyRow => JSON.parse(text) as AnyRow;
 
-/** The checksums of a person's rows, by their keys as JSON. */
+/** Returns the checksums of a person's rows, by their keys as JSON. */
 async function readSums(engine: Engine, table: AnyTable, user: string): Promise<Map<string, string>> {
   const columns = [...table.key, 'sum'] as 'sum'[];
   const where = { [table.user ?? 'user']: user };
@@ -199,7 +199,7 @@ async function readSums(engine: Engine, table: AnyTable, user: string): Promise<
   return new Map(heads.map((head) => [JSON.stringify(head, table.key as string[]), (head as Summed).sum]));
 }
 
-const rowsAtOnce = 100; // in a transaction
+const rowsAtOnce = 100; // rows in a transaction
 
 async function copyRows(from: Engine, to: Engine, user: string, { table, write, remove }: Difference): Promise<void> {
   for (const keys of partsOf(write, rowsAtOnce)) {

@@ -14,7 +14,7 @@ export const correctionId = (userId: string, { write_ts }: Pick<Stated, 'write_t
 /** `day`: the local day on which the time of the correction begins. */
 type DatedCorrection = CorrectionStanding & { day: string };
 
-/** The oldest first. An exclusion of data that excludes no entry is `without effect`. */
+/** Returns the oldest correction first. An exclusion that matches no entry is `without effect`. */
 export async function readCorrectionEffects(store: Store, userId: string): Promise<DatedCorrection[]> {
   const days = new Map<number, string>();
   const addDay = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
@@ -40,8 +40,8 @@ async function excludesAny({ timeseries }: Store, userId: string, one: Exclusion
 }
 
 /**
- * The zone in which the user ended the day: the end zone of the last trip before, else the start
- * zone of the first trip after; UTC if there is no trip.
+ * Returns the time zone in which the user ended the day: the end zone of the last trip up to then,
+ * or else the start zone of the first trip after it; UTC if there is no trip.
  */
 export async function readZoneOn(store: Store, userId: string, day: string): Promise<string> {
   const midnight = startOfDay(addDays(day, 1), 'UTC');

@@ -5,7 +5,7 @@ import { joinNameOf, type StudyRecord } from '../model/study.ts';
 import { tokenHash } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-/** For texts that people type: no pairs that look alike, such as `l` and `1`. */
+/** For texts that people type: without characters that look alike, such as `l` and `1`. */
 export const typedLetters = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ';
@@ -13,7 +13,7 @@ const allLetters = 'abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWX
 export const randomText = (length: number, letters = allLetters): string =>
   Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
 
-/** `kind`: the app for which the token is, `'study'` for e-mission's. */
+/** Creates an account. `kind`: the app that uses the token; `'study'` means the e-mission app. */
 export async function enrolMember(
   { studies }: Pick<Store, 'studies'>,
   study: StudyRecord,

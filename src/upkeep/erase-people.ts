@@ -10,7 +10,7 @@ export type PersonToErase = { user_email: string | null; uuid: string | null };
 
 type Rows = Record<Collection, number>;
 
-/** `remaining`: rows that are left. The record stays while a log file may contain the name. */
+/** `remaining`: rows that are left. The record is left while a log file may contain the name. */
 export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
 export type Receipt = Awaited<ReturnType<typeof erasePeople>>;
@@ -89,7 +89,7 @@ function notReached({ address }: Store): readonly string[] {
   ];
 }
 
-/** One owner for all erasures, so that a new one continues a killed one at once. */
+/** All erasures have one owner, so that a new one need not wait for the lease of a killed one. */
 const lease = { owner: 'erase', leaseSeconds: 300 } as const;
 
 /** Also continues an interrupted erasure. Throws `MOBILITY_LEASE_HELD` if a run holds the user. */

@@ -8,7 +8,7 @@ export type ErrorFilter = { key?: string; reason?: string; platform?: string; ap
 
 export type ErrorGroup = ReturnType<typeof newGroup>;
 
-/** Faults of the program first, then by size, the largest first. */
+/** Returns faults of the program first, and then the groups with the most entries first. */
 export async function groupErrors(
   store: Store,
   users: AsyncIterable<{ uuid: string }>,
@@ -54,7 +54,7 @@ function appVersionOf({ profile }: Pick<PersonFigures, 'profile'>): string | nul
   return typeof version === 'string' ? version : null;
 }
 
-/** null: the user has no rejected entries, or another app version than requested. */
+/** Returns null if the user has no rejected entries, or another app version than requested. */
 export async function figuresWithErrors(
   store: Store,
   uuid: string,

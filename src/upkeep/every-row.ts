@@ -4,9 +4,9 @@ export type AnyRow = Record<string, ColumnValue>;
 
 export type AnyTable = Table<AnyRow>;
 
-const pageSize = 500;
+const pageSize = 500; // rows in memory at one time
 
-/** In the order of `by`, a text column with unique values. With `columns`, checks no checksums. */
+/** Yields rows by `by`, a text column with unique values. With `columns`, checks no checksums. */
 export async function* everyRow<Row>(
   engine: Engine,
   table: Table<Row>,

@@ -7,7 +7,7 @@ import type { Store } from '../store/store.ts';
 
 const daysBack = 31; // the start of the last trip is searched in this many days before the end of the trip
 
-/** The last local day on which a trip begins; if there is no trip, today in UTC. */
+/** Returns the last local day on which a trip begins; if there is no trip, today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {
   const draft = (await correctedTrips(store).drafts(userId)).at(-1);
   if (draft !== undefined) return { from: draft.day, to: draft.day };

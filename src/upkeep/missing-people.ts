@@ -8,14 +8,14 @@ import { ChunkCache } from '../store/rules/chunk-cache.ts';
 import { erase } from '../store/rules/erase-rows.ts';
 import { everyRow } from './every-row.ts';
 
-const mostListed = 20;
+const mostListed = 20; // people in a message
 
 /** `merge` keeps missing people, `eraseMissing` erases them, otherwise the copy is refused. */
 export type MissingOptions = { merge?: boolean; eraseMissing?: boolean; overwrite?: boolean; dryRun?: boolean };
 
 /**
  * Counts missing people, and erases them if `eraseMissing` is set. Throws `MOBILITY_USER_EXISTS` if
- * no option allows them, or if one to be erased sent data to `to` directly.
+ * no option allows them, or if a person to erase sent data directly to `to`.
  */
 export async function settleMissing(from: Engine, to: Engine, options: MissingOptions): Promise<number> {
   const found: PersonRow[] = [];

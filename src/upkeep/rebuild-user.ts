@@ -23,7 +23,7 @@ export async function rebuild(
   return { ...report, changes: report.stages.flatMap((stage) => stage.changes ?? []) };
 }
 
-/** The changes that `rebuild` would make, without pending entries. Writes nothing. */
+/** Returns the changes that `rebuild` would make without pending entries. Writes nothing. */
 export async function previewRebuild(
   store: Store,
   userId: string,
@@ -58,7 +58,7 @@ export interface DayChange {
   after: ByMode;
 }
 
-/** Its size does not depend on the number of users. */
+/** The changes of all users. The size of a summary does not depend on the number of users. */
 export interface RebuildSummary extends Omit<DayChange, 'user_id' | 'day'> {
   users: number;
   users_changed: number;
@@ -99,7 +99,7 @@ export function dayChanges(userId: string, changes: readonly TripChange[]): DayC
   return [...days.values()].sort((a, b) => (a.day < b.day ? -1 : 1));
 }
 
-/** The mode with the most metres first. */
+/** Returns the modes; the mode with the most metres comes first. */
 export function modesOf({ before, after }: Pick<DayChange, 'before' | 'after'>): string[] {
   const metres = (mode: string): number => Math.max(before[mode]?.distance_m ?? 0, after[mode]?.distance_m ?? 0);
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].sort((a, b) => metres(b) - metres(a));
@@ -112,7 +112,7 @@ function addModes(sum: ByMode, added: ByMode): void {
   }
 }
 
-/** m; over all modes, the absolute difference between the distances before and after the rebuild */
+/** Returns how much the distances of all modes change, in m. Increases and decreases add up. */
 function metresChanged(day: DayChange): number {
   const difference = (mode: string): number =>
     Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));

@@ -22,7 +22,7 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
-/** A round tries all entries that are still rejected. */
+/** `tried` counts each entry once, although each round tries all rejected entries again. */
 export interface RecoverReport {
   user_id: string;
   tried: number;
@@ -34,8 +34,8 @@ export interface RecoverReport {
 const pageSize = 1000; // errors that are read at once
 
 /**
- * Moves every rejected entry of the user that intake and converters accept now to the timeseries.
- * Others stay rejected. An interruption loses no entry, and the next call continues. Throws
+ * Moves to the timeseries every rejected entry of the user that intake and converters accept now.
+ * Other entries stay rejected. An interruption loses no entry, and the next call continues. Throws
  * `MOBILITY_LEASE_HELD` if a pipeline run holds the user.
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
@@ -44,7 +44,7 @@ export async function recoverErrors(store: Store, userId: string, options: Recov
     const { log, now } = options;
     for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
       const state = await store.pipeline.get(userId);
-      // The type of the stage has these fields, but the stage does not use them.
+      // The type requires these fields, but this stage does not use them.
       const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null };
       await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
@@ -83,7 +83,7 @@ async function takeRound(
   let recovered = 0;
   for await (const page of errorPages(store, userId, which)) {
     const rows = page.filter((row) => isOf(row, options.platform));
-    // Of rejected entries with one identity, the store uses the first: the last one that arrived.
+    // Of entries with one identity, the store recovers the first, so the newest comes first.
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
       const entry = acceptedEntry(row);
@@ -108,8 +108,8 @@ function acceptedEntry(row: ErrorRow): Entry | null {
 }
 
 /**
- * null: the intake does not accept the entry. An entry with an identity passed the intake before:
- * its times are in seconds already and must not be converted again.
+ * Returns null if the intake does not accept the entry. An entry with an identity passed the intake
+ * before, so its times are in seconds already and must not be converted again.
  */
 function usableEntry({ identity, entry, reason }: ErrorRow): Entry | null {
   if (identity !== null) return entry as unknown as Entry;

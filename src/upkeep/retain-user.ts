@@ -35,7 +35,7 @@ export interface RetainReport {
 }
 
 const isSensed = (key: string): boolean => /^(?:background|statemachine|stats)\//.test(key);
-/** Corrections are kept. */
+/** True for keys of user inputs, except corrections, which are kept. */
 const isUserInput = (key: string): boolean => key.startsWith('manual/') && key !== keys.correction;
 
 /**
@@ -87,7 +87,7 @@ export async function retain(
   });
 }
 
-/** The data after the draft that could change it are removed. */
+/** Makes a final trip of a draft, because the data that could change it are removed. */
 function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
   const { draft: _, ...trip } = draft.trip!;
   return { ...draft, kind: 'trip', settled_ts, trip };
@@ -110,8 +110,9 @@ async function lastLink(store: Store, userId: string): Promise<TripRecord | null
 }
 
 /**
- * The record of this removal and of earlier ones; null: none removes anything. `last`: the last
- * link that must never be derived again. `end`: all data are earlier; null: there are later data.
+ * Returns the record of this removal and of earlier removals; null if none removes anything.
+ * `last`: the last link that must never be derived again. `end`: the time before which all data
+ * are; null if there are later data.
  */
 function retainedAt(
   { retained: earlier, analysis_version: version, observed }: PipelineState,
@@ -124,7 +125,7 @@ function retainedAt(
   const needed = Math.min(resume_ts - lookAround, needs_from, raw_place?.enter_ts ?? resume_ts);
   const later = (a: number | null, b: number, isRemoved: boolean): number | null =>
     isRemoved ? Math.max(a ?? -Infinity, b) : a;
-  // If all data are removed, later data continue from the current state of the phone.
+  // If all data are removed, the analysis of new data begins with the phone's last known state.
   const atEnd = end === null || observed === null ? null : { seen: observed.seen, silences: observed.silences };
   const isEarlier = earlier !== null && earlier.chain_ts >= last.chain_ts && atEnd === null;
   const { chain_ts, carry } = isEarlier ? earlier : { ...last, carry: { ...last.carry, ...atEnd } };

@@ -10,7 +10,7 @@ import { faultReason } from '../model/rejections.ts';
 import { day } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
 
-/** The entries that were rejected for a reason. `fault`: a converter of the program failed. */
+/** Counts the entries rejected for one reason. `fault`: a converter of the program failed. */
 export type RejectedSum = { reason: string; fault: boolean; entries: number; people: number; last_ts: number };
 
 export type TroubledPerson = Remedy & { user_email: string; uuid: string; since: number | null };
@@ -46,7 +46,7 @@ async function emptyStatus(store: Store) {
     set_aside: [] as RejectedSum[],
     unfinished: await store.unfinished(),
     erasure_asked: 0,
-    /** The people who need attention, by state; who has needed it longest comes first. */
+    /** The people who need attention, by state; those in need for the longest time come first. */
     troubled: Object.fromEntries(troubles.map((state) => [state, []])) as unknown as Troubled,
     arrivals: {
       last_ts: null as Time,
