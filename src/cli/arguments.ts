@@ -12,7 +12,7 @@ export class DocumentedCommand extends Command {
     this.description(description);
   }
 
-  /** One command line per line, then perhaps an empty line and notes. */
+  /** `text`: one command in each line; notes may follow after an empty line. */
   examples(text: string): this {
     const lines = text.replace(/^\n/, '');
     const [commands = ''] = lines.split('\n\n');
@@ -28,7 +28,7 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** A day as given, such as `today`. Its date depends on the person's time zone. */
+/** A day as typed, such as `today`. Its date depends on the time zone of the person. */
 export type DayAsked = { asked: string };
 
 const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'];
@@ -54,7 +54,7 @@ export const daysArgument =
 
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
-/** The date in the zone of the person's last trip, or of the host. */
+/** Returns the date in the time zone of the person's last trip, or of the host without trips. */
 export async function resolveDay(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
   const { correctedTrips } = await import('../diary/corrections/corrected-trips.ts'); // seldom needed
@@ -70,7 +70,7 @@ export async function resolveDays(
   return { from: await resolveDay(context, user, from), to: await resolveDay(context, user, to) };
 }
 
-/** The date of a day; null for another text. A weekday is the last one up to today. */
+/** Returns the date of a day; null for another text. A weekday is the last one, or today. */
 function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
@@ -134,7 +134,7 @@ export function phoneAddress(given: string | undefined, configured: string): str
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Parses an age, a time of today or yesterday, a day (its `edge`), a date and time, or s. */
+/** Parses an age, a time of the day, a day (to its `edge`), a date with a time, or s since 1970. */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);
@@ -151,7 +151,7 @@ export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>
   };
 }
 
-/** The last time when a clock in `zone` showed `clock`, such as `10:00`. */
+/** Returns the last time when clocks in `zone` showed `clock`, such as `10:00`. */
 function lastTime(clock: string, now: number, zone: string): number {
   const at = (day: string): number => timeOnClocks(Date.parse(`${day}T${clock}Z`) / 1000, zone);
   const today = localDay(now, zone);

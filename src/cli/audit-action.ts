@@ -13,7 +13,7 @@ study invite, study new-link, study readmit, study remove, study tokens, users a
 users remove, users revoke, users token`.split(/,\s/),
 );
 
-/** The flags that the audit log shows. None has a free text as value. */
+/** The flags that the audit log shows. Their values are not free texts. */
 const auditedFlags = ['all', 'study', 'subgroup', 'from', 'to', 'day', 'key', 'coordinates'];
 
 export async function auditCommand(context: CommandContext, command: CommandUnknownOpts, code: number): Promise<void> {
@@ -33,7 +33,7 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
 const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-/** Days stay as given: the date of `today` follows from the time of the act. */
+/** Leaves a day as typed: the date of `today` follows from the time of the act. */
 function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };
@@ -41,7 +41,7 @@ function valueText(value: unknown): string {
   return from.asked === to.asked ? from.asked : `${from.asked}..${to.asked}`;
 }
 
-/** The account on the host; after sudo, both accounts. */
+/** Returns the name of the account on the host; after sudo, the names of both accounts. */
 function whoAmI({ env }: CommandContext): string {
   const by = env.SUDO_USER;
   let own: string;

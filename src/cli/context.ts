@@ -13,14 +13,14 @@ import { createOutput, type Output, type Sink } from './output.ts';
 
 export type SettingFlags = Partial<Record<keyof Config, string | boolean>>;
 
-/** 1: failed, and reported. 3: done in part. Absent: 0, or 130 after a signal. */
+/** 1: the command failed and printed why. 3: done in part. Absent: 0, or 130 after a signal. */
 export type Outcome = { exitCode?: 0 | 1 | 3 };
 
 export interface ContextOptions {
   env: Record<string, string | undefined>;
   stdout: Sink;
   stderr: Sink;
-  /** For typed confirmations, and for data where a file is `-`. */
+  /** The source of typed confirmations, and of data if a file is named `-`. */
   stdin: NodeJS.ReadableStream & { isTTY?: boolean };
   now: () => number;
   /** IANA zone of the host, for times that belong to no user. */
@@ -120,7 +120,7 @@ export class CommandContext {
 
   async close(): Promise<void> {
     this.#stopListening?.();
-    // A failed opening has been reported by its caller: only open stores and logs matter here.
+    // Skips what could not be opened: the caller has reported the error.
     const opened = await Promise.allSettled([this.#store, ...this.#logs.values()]);
     const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
     for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;

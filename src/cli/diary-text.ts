@@ -120,7 +120,7 @@ function tripLines(trip: Trip, texts: Record<string, string>, ids: boolean, dim:
 
 const estimatedText = (metres = 0): string => (metres < 50 ? '' : `${distanceText(metres)} estimated`);
 
-/** `2 trips, 4.0 km (240 m estimated), 20 min on the way`. */
+/** Returns a text such as `2 trips, 4.0 km (240 m estimated), 20 min on the way`. */
 function totalsText(trips: readonly Trip[]): string {
   const sum = (pick: (trip: Trip) => number): number => trips.reduce((total, trip) => total + pick(trip), 0);
   const estimated = estimatedText(sum(estimatedOf));
@@ -133,11 +133,11 @@ function finalText({ end_ts, end_zone }: Trip, completeUntil: number | null): st
   return `final up to ${formatForPeople(completeUntil, end_zone, 'D MMMM HH:mm')}; later parts are a draft`;
 }
 
-const cells = 72;
+const cells = 72; // characters of the day bar
 const minutesOfCell = 20;
 
-// The 24 hours as one line. A cell with a trip has the character and colour of the mode with the
-// most time in it. A mostly unobserved cell is blank.
+// Draws 24 hours as one line. A cell with a trip has the character and colour of the mode with the
+// most time in the cell. A mostly unobserved cell is blank.
 function dayBar({ from, spans }: ObservedDay, trips: readonly Trip[], tint: DiaryMarks['tint']): string {
   const bar = Array.from({ length: cells }, () => ({ isOnTheWay: false, minutes: new Map<ModeStyle, number>() }));
   for (const trip of trips) {

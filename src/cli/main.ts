@@ -9,7 +9,7 @@ import { OutputClosed, type Sink, sinkOf } from './output.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 2, partly: 3, interrupted: 130 } as const;
 
-/** Commands by task. A file in `commands/` has the name of its command. */
+/** Descriptions of commands by task. Each command has a file of its name in `commands/`. */
 const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'Set up': {
     config: 'show the effective settings and where each comes from',
@@ -67,7 +67,7 @@ export async function main(
   let code: number;
   let ran: CommandUnknownOpts | null = null;
   let printed: Promise<unknown> = Promise.resolve();
-  // Commander does not wait until its help is written, so `printed` remembers a failure.
+  // Commander does not wait until its help is written, so `printed` keeps the error of a write.
   const print = (text: string): boolean => {
     const writing = context.output.write(text);
     printed = Promise.all([printed, writing]);
@@ -145,7 +145,7 @@ export async function buildProgram(
   return program;
 }
 
-/** Loads one command: loading all takes longer than most commands run. */
+/** Loads one command, because loading all commands takes longer than most commands run. */
 async function loadCommand(name: string, context: CommandContext): Promise<CommandUnknownOpts> {
   const file: { command(context: CommandContext): CommandUnknownOpts } = await import(`./commands/${name}.ts`);
   return file.command(context);
@@ -183,7 +183,7 @@ function processSurroundings(): ContextOptions {
     stderr: sinkOf(process.stderr),
     stdin: process.stdin,
     now: () => Date.now() / 1000,
-    // Read on demand: the first use of time zones takes a tenth of the start.
+    // Read on demand, because the first use of time zones takes a tenth of the time to start.
     get zone() {
       return hostZone();
     },

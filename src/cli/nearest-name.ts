@@ -1,6 +1,6 @@
-const mostWrong = 2; // letters of a near name that are wrong, missing or extra
+const mostWrong = 2; // how many letters of a near name may be wrong, missing or extra
 
-/** Such as `; did you mean "sunny"?`, in any letter case. `ada` is near `ada@…`. */
+/** Returns a text such as `; did you mean "sunny"?`. Ignores case. `ada` is near `ada@…`. */
 export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {
   const typed = word.toLowerCase();
   let best = { name: '', wrong: Math.min(mostWrong, Math.floor(word.length / 3)) + 1 };
@@ -12,7 +12,7 @@ export async function didYouMean(word: string, names: AsyncIterable<string> | It
   return best.name === '' ? '' : `; did you mean ${JSON.stringify(best.name)}?`;
 }
 
-/** Edit distance of two words with swaps of neighbours (Damerau-Levenshtein), at most `most`. */
+/** Returns the edit distance of two words (Damerau-Levenshtein, with swaps), at most `most`. */
 function lettersWrong(a: string, b: string, most: number): number {
   if (Math.abs(a.length - b.length) >= most) return most;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);

@@ -16,18 +16,18 @@ export type Progress = { update(text: string): void };
 
 export type Output = ReturnType<typeof createOutput>;
 
-/** The reader of standard output has ended. The exit code is then 0. */
+/** Thrown when the reader of standard output has ended. The exit code is then 0. */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
 
-/** Error events would end the program: each write reports its own failure instead. */
+/** Ignores error events, which would end the program. Each write reports its own error. */
 export function sinkOf(stream: NodeJS.WriteStream & { fd: number }): Sink {
   stream.on('error', () => {});
   return fstatSync(stream.fd).isFile() ? fileSink(stream.fd) : stream;
 }
 
-/** Node's own stream loses the rest of a text when the disk has room for a part only. */
+/** Writes whole texts: if the disk fills, Node's own stream loses the rest without an error. */
 const fileSink = (fd: number): Sink => ({
   write: (text, done) => {
     try {
@@ -93,7 +93,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
     },
     /** On a terminal, shows a spinner until other text is written or the command ends. */
     progress: (text: string): Progress => {
-      // On a pretended terminal without a width, the spinner would loop forever.
+      // On a simulated terminal without a width, the spinner would loop forever.
       spinning = stderr.isTTY && stderr.columns && !flags.quiet ? spinner(text, stderr, color) : silent;
       return spinning;
     },
@@ -189,7 +189,7 @@ export function workTimeText(seconds: number): string {
   return `${seconds < 9.995 ? seconds.toFixed(2) : seconds.toFixed(0)} s`;
 }
 
-/** Such as `, about 2 h 5 min left`, for equal parts. Empty: no estimate. */
+/** Returns a text such as `, about 2 h 5 min left`, or an empty text without an estimate. */
 export const leftText = (seconds: number, done: number, all: number): string =>
   done > 0 && done < all ? `, about ${durationText((seconds * (all - done)) / done)} left` : '';
 

@@ -32,16 +32,16 @@ export type PipelinePool = ReturnType<typeof pipelinePool>;
 
 type Task = { userId: string; reanalyseFrom?: number | undefined };
 
-/** `words`: further flags of the processes. */
+/** `words`: further flags for the command line of the processes. */
 export function pipelinePool(context: CommandContext, workers: number, words: readonly string[] = []) {
   const pool = workerPool<Task, UserReport>(context, ['pipeline', '--all', '--worker', ...words], workers);
   const lost = new Set<WorkerEnded>();
   return {
     workers,
     /**
-     * If the process of a user ends, the report is `busy`: its lease has to expire first. Throws if
-     * a process ends before it is ready, except after a signal. With `reanalyseFrom`, the report
-     * has the changed trips.
+     * If the process of a user ends, the report is `busy`, because its lease has to expire first.
+     * Throws if a process ends before it is ready, except after a signal. With `reanalyseFrom`, the
+     * report has the changed trips.
      */
     async run(userId: string, reanalyseFrom?: number): Promise<UserReport> {
       try {
@@ -57,7 +57,7 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
         return lease === null ? report : { ...report, busy_until: lease.expires_ts };
       }
     },
-    /** How processes ended that were working on a user, since the last call. */
+    /** Returns how processes ended, since the last call, that were working on a user. */
     takeLost(): string[] {
       const taken = [...lost].map(({ how }) => how);
       lost.clear();

@@ -12,7 +12,7 @@ const headlines: Record<UserReport['status'], string> = {
   failed: 'failed',
 };
 
-/** `ada@example.org (uuid): done in 0.42 s`, and a line per stage with its seconds and counts. */
+/** Returns `ada@example.org (uuid): done in 0.42 s`, and a line with the figures of each stage. */
 export function userReportText(user: Pick<UserRecord, 'uuid' | 'user_email'>, report: UserReport): string {
   const reason = report.message === undefined ? '' : `: ${report.message}`;
   const seconds = report.stages.length === 0 ? '' : ` in ${workTimeText(report.seconds)}`;
@@ -57,7 +57,7 @@ function faultLines(stages: readonly StageReport[]): string[] {
   return [`PROGRAM FAULT: a converter failed, ${entries} rejected, nothing is lost; see: mobility errors`];
 }
 
-/** `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`. */
+/** Returns `3 users: 2 done, 1 with nothing new, 530 entries, 2 days changed, in 1.30 s`. */
 export function summaryText(report: AllReport): string {
   const { users, done, nothing_new, busy, failed, seconds, stages } = report;
   const took = `in ${workTimeText(seconds)}`;
@@ -82,7 +82,7 @@ function stageLines(stages: readonly StageReport[]): string[] {
   return rows.length === 0 ? [] : [table(rows, [1])];
 }
 
-/** `moved 12, failed 1`; counts of 0 are left out. */
+/** Returns a text such as `moved 12, failed 1`. Leaves out counts of 0. */
 function countsText(counts: Record<string, number>): string {
   const shown = Object.entries(counts).filter(([, count]) => count !== 0);
   const word = (name: string): string => (name === 'set_aside' ? 'rejected' : name.replaceAll('_', ' '));

@@ -16,7 +16,7 @@ export const personStates: Record<PersonState, string> = {
   stopped: 'stopped',
 };
 
-/** Each row has `ok`, `BROKEN` or `-`, then name, time and details. */
+/** Returns a row for each step: `ok`, `BROKEN` or `-`, then name, and time with details. */
 export function stepRows(status: PersonStatus, broken: BrokenStep | null, shown: Shown): string[][] {
   const { chain, user } = status;
   const names = Object.keys(chain) as StepName[];

@@ -14,7 +14,7 @@ export function withUserChoice(command: Command) {
   return withUsersOrStudy(command).addOption(new Option('--all', 'every user').conflicts(['user', 'study']));
 }
 
-/** Without `--all`, so that `mobility erase` does not erase all people by accident. */
+/** Does not add `--all`, so that `mobility erase` cannot erase all people by accident. */
 export function withUsersOrStudy(command: Command) {
   return command
     .option('--user <name>', 'name or UUID of a user; may be repeated', repeated)

@@ -1,16 +1,18 @@
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * Lets the heap grow by 200 per cent of the live objects before the next full collection; by
- * default by 10 to 300. A full collection takes time in proportion to the live objects and drops
- * compiled code. A put of 10,000 entries or a run leaves much garbage. More than 200 saves no CPU
- * of a run.
+ * Lets the heap grow by 200 % of the live objects before the next full collection, instead of 10
+ * to 300 %. A full collection takes time in proportion to the live objects and drops compiled code.
+ * A put of 10,000 entries or a run leaves much garbage. More than 200 % saves no further CPU time.
  */
 export function growFreely(): void {
   setUnlessGiven('--heap-growing-percent', 200);
 }
 
-/** Optimises late: a first run of 12 people takes 1.7 s of CPU, not 2.3 (Node 20) or 1.8 (24). */
+/**
+ * Lets V8 optimise later. A first run of 12 people takes 1.7 s of CPU time, instead of 2.3 s with
+ * Node 20 and 1.8 s with Node 24.
+ */
 export function optimiseLate(): void {
   // Node 20 counts bytes of bytecode, later versions count calls.
   if (Number.parseInt(process.versions.v8, 10) < 12) setUnlessGiven('--interrupt-budget', 1_056_768);

@@ -1,10 +1,10 @@
-// Processes that share the people of a command. They answer tasks of the parent.
+// Starts processes that share the users of a command. The parent sends tasks to these processes.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';
 import type { CommandContext } from './context.ts';
 
-/** Thrown by all tasks of a process that has ended: the same object for each. */
+/** All tasks of a process that has ended throw the same object. */
 export class WorkerEnded extends Error {
   /** The name of a signal, or `exit code 1`. */
   readonly how: string;
@@ -55,7 +55,7 @@ export function workerPool<Task extends object, Answer>(
       const number = count++;
       const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
       await Promise.race([ready, exit]);
-      child.send({ number, task }, () => {}); // `exit` reports an error: the process has ended
+      child.send({ number, task }, () => {}); // if the process has ended, `exit` resolves
       const message = await Promise.race([answered, exit]);
       tasks.delete(number);
       if (message instanceof WorkerEnded) throw message;
@@ -91,7 +91,7 @@ function startWorker(context: CommandContext, words: readonly string[]): Worker 
   return { child, exit, ready, tasks };
 }
 
-/** When the parent disconnects or ends, finishes the begun tasks. */
+/** Does the tasks that the parent sends. When the parent disconnects or ends, finishes them. */
 export async function workForParent<Task, Answer>(work: (task: Task) => Promise<Answer>): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');
   leaveSignalsToParent();
@@ -114,19 +114,20 @@ export async function workForParent<Task, Answer>(work: (task: Task) => Promise<
 
 const program = fileURLToPath(new URL('../../bin/mobility.js', import.meta.url));
 
-/** The process has the settings of this process and a channel for messages. */
+/** Starts a process with the settings of this process and a channel for messages. */
 export function forkProgram(
   context: CommandContext,
   words: readonly string[],
   stdout: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  // As variables, because all accounts can see arguments, and an address may hold a password.
+  // Settings are passed as variables: all accounts can see arguments, and an address may have a
+  // password.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
   return fork(program, words, { env, stdio: ['ignore', stdout, 'inherit', 'ipc'] });
 }
 
-/** Ctrl-C and systemd send signals to all processes: the parent decides. */
+/** Ignores Ctrl-C and signals of systemd, which all processes receive: the parent handles them. */
 export function leaveSignalsToParent(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 }

@@ -108,7 +108,7 @@ async function correct(context: CommandContext, what: string, options: Options):
   });
 }
 
-/** Without raw data, a correction by another person than the user cannot be checked. */
+/** Only the user may correct days without raw data: others have nothing to check them against. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;
@@ -121,7 +121,7 @@ async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts
 
 const flagOf: Record<string, string> = { ts: 'at', start_ts: 'from', end_ts: 'to', author: 'by', token_id: 'token' };
 
-/** `--from` for `data.start_ts`, in a message about an entry. */
+/** Replaces fields in a message by their flags, such as `data.start_ts` by `--from`. */
 const asFlags = (text: string): string => text.replace(/data\.(\w+)/g, (_, field) => `--${flagOf[field] ?? field}`);
 
 async function dayText({ output, now }: CommandContext, store: Store, user: UserRecord, day: string) {
@@ -140,7 +140,7 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const day = await resolveDay(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
   const now = context.now();
-  /** Later, the correction would also apply to data that are not recorded yet. */
+  /** Refuses a time after now: the correction would also apply to data that do not exist yet. */
   const passed = (clock: string): number => {
     const ts = clockTs(day, clock, zone);
     if (ts <= now) return ts;

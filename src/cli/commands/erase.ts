@@ -44,7 +44,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
     .result(receipt, () => receiptText(receipt))
     .catch((error) => {
       if (!isMobilityError(error, 'MOBILITY_OUTPUT')) throw error;
-      // A repeated erasure would find nothing, so this is the only receipt of what was removed.
+      // A repeated erasure would find nothing to remove, so no other receipt can list these rows.
       context.output.note(context.output.json ? JSON.stringify(receipt, null, 2) : receiptText(receipt));
       const text = `the users are erased, and the receipt is above, on standard error: ${error.message}`;
       throw new MobilityError('MOBILITY_OUTPUT', text, { cause: error });
@@ -68,7 +68,7 @@ async function selectPeople(context: CommandContext, store: Store, options: Opti
 
 const nameOf = ({ user_email, uuid }: PersonToErase): string => user_email ?? uuid ?? '';
 
-/** The name or UUID need not be registered, because the erasure may be repeated. */
+/** Accepts a name or UUID that is not registered, because the erasure may be repeated. */
 async function findPerson(context: CommandContext, name: string): Promise<PersonToErase> {
   try {
     const { user_email, uuid } = await context.findUser(name);

@@ -285,12 +285,13 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const able = formats[format].kinds;
   const possible = names === undefined ? able : kindsNamed(names).filter((one) => able.includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported as pushed. The other three can have pseudonyms, but not be
-  // coarse.
+  // Entries and labels are exported as phones pushed them. Fixes, stops and answers can have
+  // pseudonyms, but cannot be coarse.
   const isExact = (one: Kind): boolean =>
     (isProtected && ['entries', 'labels'].includes(one)) ||
     (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));
-  // Entries and locations are large, and a guessed home is exported only on request.
+  // Entries and fixes are large, and locations contain the guessed home, so they are exported only
+  // on request. `--names` requests fixes.
   const isAsked = (one: Kind): boolean =>
     !['entries', 'locations'].includes(one) && (one !== 'fixes' || names !== undefined);
   const isTwice = (one: Kind, i: number, all: readonly Kind[]): boolean =>

@@ -73,7 +73,7 @@ interface Reader {
   summary: () => string;
 }
 
-/** Ctrl-C is the usual end of `--follow`. */
+/** Returns exit code 0 also after Ctrl-C, which is the usual way to end `--follow`. */
 async function read(context: CommandContext, flags: LogFlags, reader: Reader): Promise<Outcome> {
   const { since = 0, until = Infinity } = flags;
   const { logDir: dir } = context.config();

@@ -103,7 +103,7 @@ async function runRounds({ signal, output }: CommandContext, seconds: number, ro
   }
 }
 
-/** Returns the number of people. */
+/** Prints how many people have trips of another analysis version. Returns this number. */
 async function noteOutdated(context: CommandContext, userId?: string): Promise<number> {
   const { people, days } = await findOutdated(context, userId);
   if (people > 0) context.output.note(outdatedText(people, days, 'this'));
@@ -113,7 +113,7 @@ async function noteOutdated(context: CommandContext, userId?: string): Promise<n
 async function findOutdated(context: CommandContext, userId?: string): Promise<{ people: number; days: number }> {
   const store = await context.store();
   return store.pipeline.outdated(shippedSegmenter.version, userId).catch((error) => {
-    // The run reports the damage.
+    // The run itself reports the damage.
     if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return { people: 0, days: 0 };
     throw error;
   });
@@ -127,7 +127,7 @@ function timeLeft({ now }: CommandContext, people: number): (done: number) => st
   };
 }
 
-// Users in progress at a time in a process. Their writes share commits, so an hourly run takes 12 %
+// Users that a process works on at a time. Their writes share commits, so an hourly run takes 12 %
 // less CPU time. 8 users take 3 % less again, but 55 MiB more memory in first runs over 150 days.
 const usersAtOnce = 4;
 
@@ -138,7 +138,7 @@ async function runUsers(context: CommandContext, pool: PipelinePool | null, watc
 }
 
 async function round(context: CommandContext, pool: PipelinePool | null, outdatedSeconds: number): Promise<string> {
-  await (await context.store()).ping(); // fails if the store was replaced, unlike reads
+  await (await context.store()).ping(); // unlike a read, fails if the store was replaced
   const report = await runUsers(context, pool, { outdatedSeconds });
   if (context.signal.aborted && report.users === 0) return 'stopped before the first user';
   if (context.output.json) await context.output.line(JSON.stringify(report));

@@ -22,7 +22,7 @@ type Report = RebuildSummary & {
   failures: { user_email: string; message: string }[];
 };
 
-const farthestEast = 50_400; // s, the largest offset of a time zone
+const farthestEast = 50_400; // s; the largest offset of a time zone from UTC
 
 export const command = (context: CommandContext) => flags().action(context.run(run));
 
@@ -76,7 +76,7 @@ async function run(context: CommandContext, { csv, ...options }: Options): Promi
   return report.interrupted ? {} : { exitCode: 0 };
 }
 
-/** The report counts users that failed; for a single `--user`, throws. */
+/** Adds users that failed to the report, but throws the error of a single `--user`. */
 async function deriveAll(
   context: CommandContext,
   { from, zone, sample = Infinity, dryRun, workers, ...whom }: Options,

@@ -36,7 +36,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
           return {};
         }
         const config = context.config(flags);
-        // Loaded here, because other commands need no server and would start later.
+        // Loaded only here: `--help` and the process of an archive need no server and start sooner.
         const { runServer } = await import('../../server/run-server.ts');
         await runServer({
           config,
@@ -55,14 +55,14 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
     );
 }
 
-/** A process of low priority, so that the calls of phones do not wait for it. */
+/** Makes an archive in a process of low priority, so that the calls of phones do not wait. */
 async function* archiveFromProcess(context: CommandContext, request: ArchiveRequest): AsyncGenerator<Uint8Array> {
   const child = forkProgram(context, ['serve', '--archive'], 'pipe');
   // Set before the process starts threads, which on Linux inherit the priority.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL);
   const exit = once(child, 'exit');
   exit.catch(() => {}); // an error is thrown after the last byte, where `exit` is awaited
-  child.send(request, () => {}); // it fails if the child has ended; the exit code is checked below
+  child.send(request, () => {}); // fails if the child has ended; the exit code is checked below
   try {
     yield* child.stdout!;
     const [code, signal] = await exit;
@@ -78,7 +78,7 @@ async function archiveForParent(context: CommandContext): Promise<void> {
   const onParentEnd = (): never => process.exit(1);
   process.once('disconnect', onParentEnd);
   const [request] = (await once(process, 'message')) as [ArchiveRequest];
-  const { studyArchive } = await import('../../export/study-archive.ts'); // not for the server
+  const { studyArchive } = await import('../../export/study-archive.ts'); // only for this process
   await pipeline(studyArchive(await context.store(), request), process.stdout, { end: false });
   process.off('disconnect', onParentEnd).disconnect();
 }

@@ -117,7 +117,7 @@ export async function newStudy(
   };
 }
 
-/** Members of a lost subgroup could not set up a new phone: their tokens name it. */
+/** Refuses to remove a subgroup with members: on a new phone, their tokens would not work. */
 async function refuseLosses(context: CommandContext, before: StudyRecord, after: StudySettings): Promise<void> {
   const { people } = await membersOf(context, before);
   const lost = subgroupsOf(before).filter((one) => people[one]! > 0 && !subgroupsOf(after).includes(one));

@@ -93,7 +93,7 @@ export async function showTokens(context: CommandContext, made: Made, show: () =
   });
 }
 
-/** The link opens the pages of a user once. */
+/** Makes a link that opens the pages of a user once. */
 export async function newPageLink(context: CommandContext, userId: string, address: string, expires_ts: number) {
   const key = newSecret();
   const token = { hash: tokenHash(key), user_id: userId, created_ts: context.now(), expires_ts };
@@ -141,12 +141,12 @@ async function listTokens(context: CommandContext, name: string): Promise<void> 
   output.note(`${counted(found.length, 'token')} of ${user.user_email}`);
 }
 
-/** By token id: the source of its last entry, if among the newest 2,000 entries. */
+/** Returns, for each token id, the source of the last entry among the newest 2,000 entries. */
 async function sourcesOf({ timeseries, usercache }: Store, userId: string): Promise<Map<string, string>> {
   const newest = { time: 'write_ts', descending: true, limit: 2000 } as const;
   const read = Promise.all([timeseries.find(userId, newest), usercache.find(userId, newest)]);
   const pages = await read.catch((error: unknown) => {
-    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return []; // tokens can still be revoked
+    if (isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) return []; // tokens are listed without sources
     throw error;
   });
   const oldestFirst = pages.flatMap(({ entries }) => entries.toReversed());

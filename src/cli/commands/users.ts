@@ -175,7 +175,7 @@ async function removeOne(context: CommandContext, name: string): Promise<void> {
 async function removeIdle(context: CommandContext, study: string, from: number | undefined): Promise<void> {
   await findStudy(context, study);
   const { studies } = await context.store();
-  const next = () => studies.removeIdle(study, { from, limit: 100 }); // in one transaction
+  const next = () => studies.removeIdle(study, { from, limit: 100 }); // users in one transaction
   const removed: UserRecord[] = [];
   for (let some = await next(); some.length > 0; some = await next()) removed.push(...some);
   await context.output.result({ study, removed }, removed.map((user) => `${user.uuid}  ${user.user_email}`).join('\n'));
