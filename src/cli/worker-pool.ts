@@ -38,15 +38,13 @@ export function workerPool<Task extends object, Answer>(
 ) {
   const workers = new Set<Worker>();
   let count = 0;
-  const start = (): Worker => {
+  const pick = (): Worker => {
+    const [least] = [...workers].sort((a, b) => a.tasks.size - b.tasks.size);
+    if (least !== undefined && (least.tasks.size === 0 || workers.size >= most)) return least;
     const worker = startWorker(context, words);
     workers.add(worker);
     void worker.exit.then(() => workers.delete(worker));
     return worker;
-  };
-  const pick = (): Worker => {
-    const [least] = [...workers].sort((a, b) => a.tasks.size - b.tasks.size);
-    return least === undefined || (least.tasks.size > 0 && workers.size < most) ? start() : least;
   };
   return {
     /** Runs a task in the least busy process. Throws its error, or `WorkerEnded`. */
@@ -120,8 +118,7 @@ export function forkProgram(
   words: readonly string[],
   stdout: 'ignore' | 'pipe' = 'ignore',
 ): ChildProcess {
-  // Settings are passed as variables: all accounts can see arguments, and an address may have a
-  // password.
+  // All accounts can see arguments, but not variables. An address may contain a password.
   const { store, logDir } = context.config();
   const env = { ...context.env, MOBILITY_STORE: store, MOBILITY_LOG_DIR: logDir };
   return fork(program, words, { env, stdio: ['ignore', stdout, 'inherit', 'ipc'] });

@@ -6,13 +6,13 @@ import type { Entry, Metadata } from '../model/entry.ts';
 import { oid, point, timeFields } from '../model/extended-json.ts';
 import { distance } from '../model/geo/distance.ts';
 import { idOf } from '../model/ids.ts';
-import type { JsonObject, JsonValue } from '../model/json.ts';
+import type { JsonObject } from '../model/json.ts';
 import { inferredMode, motionMode } from '../model/modes.ts';
 import { formatTime, localDateTime } from '../model/time.ts';
 import type { Section, Trip } from '../model/trip.ts';
 import { estimatedField, estimatedOf, stayFields, stopFields, zoneWithin } from '../model/trip-fields.ts';
 import type { Element, PlaceStay } from './elements.ts';
-import { thinned, type Vertex, verticesOf } from './thin-locations.ts';
+import { thinned, verticesOf } from './thin-locations.ts';
 
 /** Unlike the id of a pushed entry, `id` is not derived from `write_ts`. */
 export type DerivedEntry = Entry & { id: string };
@@ -161,7 +161,10 @@ export function compositeTrip(element: Element, context: EntryContext): DerivedE
         ? confirmedFields(element, context)
         : { confirmed_untracked: oid(ids.untracked(userId, 'confirmed_untracked', element)), ...noInputs }),
       sections: isTrip ? inferredSections(element, within).map(nested) : [],
-      locations: isTrip ? thinned(element.trip.sections).map(lineLocation) : [],
+      locations: (isTrip ? thinned(element.trip.sections) : []).map(({ ts, position }) => ({
+        metadata: { key: 'analysis/recreated_location' },
+        data: { ts, loc: point(position) },
+      })),
       start_confirmed_place: nested(confirmedPlace(element.before, within)),
       end_confirmed_place: nested(confirmedPlace(element.after, within)),
     },
@@ -169,10 +172,6 @@ export function compositeTrip(element: Element, context: EntryContext): DerivedE
 }
 
 const noInputs = { user_input: {}, additions: [] };
-
-function lineLocation({ ts, position }: Vertex): JsonValue {
-  return { metadata: { key: 'analysis/recreated_location' }, data: { ts, loc: point(position) } };
-}
 
 export function confirmedTrip(element: OfTrip, context: EntryContext): DerivedEntry {
   return {

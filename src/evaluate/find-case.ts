@@ -9,7 +9,7 @@ import { silentLog } from '../log/log.ts';
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { isPhone, sourceOf } from '../model/sources.ts';
-import type { TimeRange } from '../model/time.ts';
+import { day, type TimeRange } from '../model/time.ts';
 import type { Trip } from '../model/trip.ts';
 import { withoutExcluded } from '../pipeline/excluded-entries.ts';
 import { runPipeline } from '../pipeline/run-pipeline.ts';
@@ -73,8 +73,7 @@ const random = (): number => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
 
 export async function readTripsWithin(store: Store, userId: string, { from, to }: TimeRange): Promise<Trip[]> {
   const trips: Trip[] = [];
-  const around = { from: from - 7 * 86_400, to: to + 86_400 };
-  for await (const { trip } of everyLink(store, userId, around))
+  for await (const { trip } of everyLink(store, userId, { from: from - 7 * day, to: to + day }))
     if (trip !== null && trip.start_ts < to && trip.end_ts > from) trips.push(trip);
   return trips;
 }

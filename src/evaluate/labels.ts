@@ -41,8 +41,7 @@ export async function evaluateLabels(store: Store, people: AsyncIterable<{ uuid:
   const report = { people: 0, not_compared: {} as Record<string, number>, without_trip: 0 };
   for await (const { uuid } of people) {
     report.people += 1;
-    const labels = await labelsOf(store, uuid);
-    for (const { text, mode, byMode } of labels) {
+    for (const { text, mode, byMode } of await labelsOf(store, uuid)) {
       if (mode === 'other') report.not_compared[text] = (report.not_compared[text] ?? 0) + 1;
       else if (byMode.size === 0) report.without_trip += 1;
       else compared.push({ label: mode, ...longestMode(byMode) });

@@ -17,16 +17,15 @@ type DatedCorrection = CorrectionStanding & { day: string };
 /** Returns the oldest correction first. An exclusion that matches no entry is `without effect`. */
 export async function readCorrectionEffects(store: Store, userId: string): Promise<DatedCorrection[]> {
   const days = new Map<number, string>();
-  const addDay = async ({ correction: one, effect, day: known }: CorrectionStanding) => {
+  const effects: DatedCorrection[] = [];
+  for (const { correction: one, effect, day: known } of await correctedTrips(store).corrections(userId)) {
     const from = one.kind === 'undo' ? one.write_ts : concernedTime(one).from;
     const zone = await readZoneOn(store, userId, localDay(from, 'UTC'));
     const day = (one.kind === 'undo' ? days.get(one.of) : known) ?? localDay(from, zone);
     days.set(one.write_ts, day);
     const isIdle = effect === 'applied' && one.kind === 'set_aside' && !(await excludesAny(store, userId, one));
-    return { correction: one, effect: isIdle ? ('without effect' as const) : effect, day };
-  };
-  const effects = [];
-  for (const one of await correctedTrips(store).corrections(userId)) effects.push(await addDay(one));
+    effects.push({ correction: one, effect: isIdle ? 'without effect' : effect, day });
+  }
   return effects;
 }
 

@@ -78,11 +78,11 @@ async function takeRound(
   options: RecoverOptions,
   report: RecoverReport,
 ): Promise<number> {
-  const { key, reason } = options;
+  const { key, reason, platform } = options;
   const which = { key, reason, limit: pageSize };
   let recovered = 0;
   for await (const page of errorPages(store, userId, which)) {
-    const rows = page.filter((row) => isOf(row, options.platform));
+    const rows = page.filter((row) => platform === undefined || platformOf(row) === platform);
     // Of entries with one identity, the store recovers the first, so the newest comes first.
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
@@ -122,6 +122,3 @@ export function platformOf({ entry }: Pick<ErrorRow, 'entry'>): string | null {
   const metadata = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata : {};
   return typeof metadata.platform === 'string' ? metadata.platform : null;
 }
-
-const isOf = (row: ErrorRow, platform: string | undefined): boolean =>
-  platform === undefined || platformOf(row) === platform;

@@ -70,8 +70,7 @@ export async function retain(
     const report = { entries: 0, links: 0, errors: await removeErrors(store, userId, before) };
     if (retained === null) return { ...report, raw_before: null, days_before: null };
     const change = { put, remove: [], months: [], ...(isOver && { drafts: [] }) };
-    const { complete_until } = state;
-    const kept = { retained, complete_until, observed: state.observed, months: null };
+    const kept = { retained, complete_until: state.complete_until, observed: state.observed, months: null };
     await store.trips.apply(userId, change, kept, held.current());
     const { raw_before, days_before } = retained;
     if (days_before !== null) report.links = await removeLinks(store, userId, retained, held.current);

@@ -63,12 +63,12 @@ async function correct(context: CommandContext, what: string, options: Options):
   const isUndo = what === 'undo';
   const statement = isUndo ? await undoOf(store, user, options) : await statedBy(context, user, what, options);
   const { correction, day, zone, of = correction } = statement;
-  const { by: author = isUndo ? 'operator' : undefined, reason } = options;
+  const { by: author = isUndo ? 'operator' : undefined, reason, dryRun } = options;
   if (author !== undefined) await refuseRetained(store, user, concernedTime(of).from);
   const origin = { program: 'mobility correct', version: packageVersion() };
   const run = await pipelineOptions(context);
   const apply = async (target: Store) => {
-    if (options.dryRun) await runPipeline(target, user.uuid, run);
+    if (dryRun) await runPipeline(target, user.uuid, run);
     const about = { now: writeTime(context.now()), origin, zone, ...(author && { author }), ...(reason && { reason }) };
     const entry = await correctionEntry(target, user.uuid, correction, about);
     try {
@@ -92,7 +92,6 @@ async function correct(context: CommandContext, what: string, options: Options):
     const effect = all.find((one) => one.correction.write_ts === write_ts)?.effect ?? null;
     return { write_ts, before, after: await dayText(context, target, user, day), effect };
   };
-  const { dryRun } = options;
   const { write_ts, before, after, effect } = await (dryRun
     ? onCopyOf(context.config().store, user.uuid, apply)
     : apply(store));

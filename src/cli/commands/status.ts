@@ -82,9 +82,8 @@ const size = (bytes: number): string =>
   bytes >= 2 ** 30 ? `${(bytes / 2 ** 30).toFixed(1)} GiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`;
 
 function troubledRows(state: PersonState, people: readonly TroubledPerson[], context: CommandContext): string[][] {
-  const now = context.now();
   const rows = people.slice(0, listed).map(({ user_email, since, why }, i) => {
-    const time = since === null ? '' : ` (${durationText(now - since)})`;
+    const time = since === null ? '' : ` (${durationText(context.now() - since)})`;
     return [i === 0 ? `  ${personStates[state]}` : '', `${user_email}${time}: ${why}`];
   });
   const more = people.length - listed;
