@@ -114,7 +114,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   if (free === null) return sound('disk', 'the database server does not report its free space');
   const text = `${Math.floor(free / 2 ** 20).toLocaleString('en-US')} MiB free`;
   if (free >= leastMiB * 2 ** 20) return sound('disk', text);
-  const expected = `expected ${leastMiB.toLocaleString('en-US')} (MOBILITY_READY_DISK)`;
+  const expected = `expected at least ${leastMiB.toLocaleString('en-US')} MiB (MOBILITY_READY_DISK)`;
   return wrong('disk', `${text}, ${expected}`, 'free space on the disk of the store');
 }
 
@@ -130,7 +130,8 @@ function checkZones({ env, zone, now }: Host): Check {
   const { tz = '' } = process.versions; // a release such as 2025c
   const since = new Date(now() * 1000);
   since.setUTCMonth(since.getUTCMonth() - oldMonths);
-  if (Number.parseInt(tz, 10) >= since.getUTCFullYear()) return sound('zones', `host time ${zone}, data of ${tz}`);
+  if (Number.parseInt(tz, 10) >= since.getUTCFullYear())
+    return sound('zones', `host time ${zone}, time zone data of ${tz}`);
   return {
     ...sound('zones', `host time ${zone}; the time zone data of this Node, ${tz}, are old: local times may be wrong`),
     next: 'install a newer Node; where a zone has changed, mobility rebuild --all --zone NAME',
@@ -153,7 +154,8 @@ async function checkActs(host: Host): Promise<Check[]> {
     const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
     if (last !== undefined && last.ts > now - backupDays * day)
       return [rows, sound('backup', `made ${agoText(last.ts, now)}`)];
-    const found = last === undefined ? 'the audit log shows none' : `the last one was made ${agoText(last.ts, now)}`;
+    const found =
+      last === undefined ? 'the audit log shows no backup' : `the last one was made ${agoText(last.ts, now)}`;
     return [rows, wrong('backup', found, 'mobility backup FOLDER, each day by cron: docs/operations.md')];
   } catch (error) {
     const text = `the audit log cannot be read: ${errorText(error)}`;
@@ -203,12 +205,12 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
       return [wrong('proxy', text, 'correct the address, or the path that the proxy forwards')];
     }
     if (ready.status !== 200)
-      return [wrong('server', `GET /readyz answers ${ready.status}: ${await ready.text()}`, 'docs/operations.md')];
+      return [wrong('server', `GET /readyz answers ${ready.status}: ${await ready.text()}`, 'see docs/operations.md')];
     const date = Date.parse(ready.headers.get('Date') ?? '') / 1000;
     const apart = Number.isNaN(date) ? 0 : Math.abs(date - now);
     if (apart > clockSlack) {
       const text = `expected the clocks of the server and of this machine to agree, found a difference of ${Math.round(apart)} s`;
-      checks.push(wrong('clock', text, 'synchronise both with NTP'));
+      checks.push(wrong('clock', text, 'synchronise both clocks with NTP'));
     }
     const body = JSON.stringify({ user: '', phone_to_server: ['x'.repeat(largeBody)] });
     const put = await ask('/usercache/put', { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
@@ -224,6 +226,6 @@ async function checkServer(url: string, now: number): Promise<Check[]> {
     ];
   } catch (error) {
     const text = `${url} does not answer: ${errorText(error)}`;
-    return [wrong('server', text, 'start `mobility serve`, or correct address, proxy or firewall')];
+    return [wrong('server', text, 'start `mobility serve`, or correct the address, the proxy or the firewall')];
   }
 }

@@ -20,7 +20,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
     return { why, next: 'give the person the link of the right study: mobility study link NAME --qr' };
   }
   if (await store.studies.hasErased(study.name, tokenHash(name))) {
-    const why = `The owner of this token was erased from ${study.name}, so that it does not join again.`;
+    const why = `The owner of this token was erased from ${study.name}, so the token cannot join again.`;
     return { why, next: 'if the person wants to join again: mobility study readmit TOKEN' };
   }
   const why = `The token of ${study.name}, ${token.subgroup}, has no account${refusal === null ? '' : `: ${refusal}`}.`;

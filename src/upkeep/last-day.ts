@@ -27,11 +27,11 @@ export async function explainEmptyDay(store: Store, { uuid, user_email }: UserRe
   if (start_ts === null || end_ts === null) {
     if (located === null)
       return `${user_email} has no trips yet and no locations: see \`mobility doctor --user ${user_email}\``;
-    return `${user_email} has locations up to ${located}, but no trip whose end is certain: later data decide`;
+    return `${user_email} has locations up to ${located}, but no trip whose end is certain: wait for later data`;
   }
   const last = localDay(end_ts, 'UTC');
   const isDraft = located !== null && located > last;
-  const draft = isDraft ? `; the locations up to ${located} are a draft: later data decide` : '';
+  const draft = isDraft ? `; the locations up to ${located} are a draft: later data may change it` : '';
   return `${user_email} has ${counted(count, 'trip')} from ${localDay(start_ts, 'UTC')} to ${last}${draft}`;
 }
 

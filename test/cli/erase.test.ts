@@ -81,7 +81,9 @@ it('a person whose name may be left in a log keeps their record, so that the com
   const erase = ['erase', '--user', 'ada', '--yes'];
   const { stdout } = await show(erase, table('2 0', '1 0', '0 1'), { code: 3 });
   expect(stdout).toContain('erased except the name, which is kept so that the command can be repeated: ada\n');
-  expect(stdout).toMatch(/\n {2}may still be named in server-2026-03-13.log: .*; repair or remove it, and repeat\n/);
+  expect(stdout).toMatch(
+    /\n {2}users may still be named in server-2026-03-13.log: .*; repair or remove the file, and repeat\n/,
+  );
   expect(await withStore((store) => store.users.byEmail('ada'))).toMatchObject({ uuid: uuids.ada });
   await rmdir(unreadable);
   await show(erase, table('0 0', '0 0', '1 0'));

@@ -37,7 +37,7 @@ const flags = () =>
   mobility correct list --user ada@example.org
   mobility correct undo --user ada@example.org --id 3f9c2a71
 
-docs/corrections.md explains each of them.`)
+docs/corrections.md explains each kind of correction.`)
     .addArgument(new Argument('<what>', 'what to do').choices(kinds))
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <day>', 'local day', dayArgument)

@@ -120,7 +120,7 @@ function receiptText({ users, logs, not_reached, kept }: Receipt): string {
     `${table([['  COLLECTION', 'REMOVED', 'LEFT'], ...rows], [1, 2])}`,
     `log files in ${logs.folder}: names replaced in ${counted(logs.lines, 'line')} of ${counted(logs.rewritten, 'file')}`,
     ...logs.left.map(
-      ({ file, reason }) => `  may still be named in ${file}: ${reason}; repair or remove it, and repeat`,
+      ({ file, reason }) => `  users may still be named in ${file}: ${reason}; repair or remove the file, and repeat`,
     ),
     `not reached: ${not_reached.join('; ')}`,
     `kept: ${kept}`,

@@ -242,7 +242,7 @@ async function partsOfPeople(
 function refuseChoices(options: Options): null {
   const refused = (['from', 'to', 'key', 'kind', 'names', 'pseudonyms', 'coarse'] as const).find((one) => options[one]);
   if (refused === undefined) return null;
-  throw usageError(`--format emission writes whole people as they are: leave out --${refused}`);
+  throw usageError(`--format emission writes all data of each person: leave out --${refused}`);
 }
 
 async function tableChoice(options: Options, format: FormatName, now: number): Promise<TableChoice> {

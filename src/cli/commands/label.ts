@@ -34,7 +34,7 @@ async function label(context: CommandContext, options: OptionsOf<typeof flags>):
   const store = await context.store();
   const trip = await findTrip(context, user.uuid, options.trip);
   if (trip === null) {
-    const see = `\`mobility diary --user ${user.user_email} --day DAY --ids\` shows them`;
+    const see = `\`mobility diary --user ${user.user_email} --day DAY --ids\` shows the ids`;
     throw usageError(`expected the id of a trip of ${user.user_email}, found ${options.trip}; ${see}`);
   }
   const { start_ts, end_ts, start_zone: zone } = trip;

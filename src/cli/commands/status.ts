@@ -66,7 +66,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     }),
     ['last data', `${when(arrivals.last_ts)}; ${arrivals.people_last_day} of ${people.all} people in the last 24 h`],
     ...(lag === null ? [] : [['', lag]]),
-    ['last run', run.last_ts === null ? 'none yet that had work' : when(run.last_ts)],
+    ['last run', run.last_ts === null ? 'no run has had work yet' : when(run.last_ts)],
     ['next run', `${pending}; ${counted(run.with_work, 'person', 'people')} with work`],
     ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days, 'next')]] : []),
     ...run.at_work.map(({ user_email, owner, expires_ts }) => {
