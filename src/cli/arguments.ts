@@ -54,10 +54,10 @@ export const daysArgument =
 
 export const dayIn = ({ asked }: DayAsked, now: number, zone: string): string => dayOrNull(asked, now, zone)!;
 
-/** Returns the date in the time zone of the person's last trip, or of the host without trips. */
+/** Returns the date in the time zone of the person's last trip; without trips, of the host. */
 export async function resolveDay(context: CommandContext, { uuid }: { uuid: string }, day: DayAsked): Promise<string> {
   if (isDay(day.asked)) return day.asked;
-  const { correctedTrips } = await import('../diary/corrections/corrected-trips.ts'); // seldom needed
+  const { correctedTrips } = await import('../diary/corrections/corrected-trips.ts'); // few commands need this module
   const last = await correctedTrips(await context.store()).previous(uuid, Number.MAX_VALUE);
   return dayIn(day, context.now(), last?.trip?.end_zone ?? context.zone);
 }
@@ -70,7 +70,7 @@ export async function resolveDays(
   return { from: await resolveDay(context, user, from), to: await resolveDay(context, user, to) };
 }
 
-/** Returns the date of a day; null for another text. A weekday is the last one, or today. */
+/** Returns the date of a day; null for another text. `monday` is the last Monday up to today. */
 function dayOrNull(text: string, now: number, zone: string): string | null {
   if (isDay(text)) return text;
   const back = text === 'today' ? '0' : text === 'yesterday' ? '1' : /^-(\d{1,5})$/.exec(text)?.[1];
@@ -134,7 +134,7 @@ export function phoneAddress(given: string | undefined, configured: string): str
   return `${url.origin}${url.pathname.replace(/\/+$/, '')}`;
 }
 
-/** Parses an age, a time of the day, a day (to its `edge`), a date with a time, or s since 1970. */
+/** Returns a parser for times such as `2h`, `10:00`, `monday` (its `edge`) or `1700000000`. */
 export function timeArgument({ now, zone }: Pick<CommandContext, 'now' | 'zone'>, edge: 'from' | 'to') {
   return (text: string): number => {
     const age = /^(\d{1,5}(?:\.\d+)?)([smhd])$/.exec(text);

@@ -33,7 +33,7 @@ export async function auditCommand(context: CommandContext, command: CommandUnkn
 const nameOf = (command: CommandUnknownOpts): string =>
   command.parent?.parent == null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 
-/** Leaves a day as typed: the date of `today` follows from the time of the act. */
+/** Returns a day as typed: the audit log has the time of the act, which gives `today` a date. */
 function valueText(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   const { asked, from, to } = value as { asked?: string; from?: DayAsked; to?: DayAsked };

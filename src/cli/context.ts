@@ -70,7 +70,7 @@ export class CommandContext {
     return readConfig(this.env, { ...own, ...this.flags.settings });
   }
 
-  /** Later calls ignore `how`. Without `make`, a mistyped folder does not become a store. */
+  /** Opens the store once: later calls ignore `how`. Creates a store only with `make`. */
   store(how: OpenOptions = {}): Promise<Store> {
     if (this.#store !== undefined) return this.#store;
     const onWarning = (text: string): void => void this.storeWarnings.push(text);
@@ -85,7 +85,7 @@ export class CommandContext {
     return (await this.logFiles(kind)).log;
   }
 
-  /** Later calls for the same `kind` ignore `threadId`. */
+  /** Opens the files of a `kind` once: later calls ignore `threadId`. */
   logFiles(kind: LogKind, threadId?: string): Promise<FileLog> {
     const open = async (): Promise<FileLog> => {
       const { openFileLog } = await import('../log/files.ts');
@@ -120,7 +120,7 @@ export class CommandContext {
 
   async close(): Promise<void> {
     this.#stopListening?.();
-    // Skips what could not be opened: the caller has reported the error.
+    // Closes only what was opened. If an opening failed, its caller has reported the error.
     const opened = await Promise.allSettled([this.#store, ...this.#logs.values()]);
     const closings = opened.map((one) => (one.status === 'fulfilled' ? one.value?.close() : undefined));
     for (const closing of await Promise.allSettled(closings)) if (closing.status === 'rejected') throw closing.reason;

@@ -1,6 +1,6 @@
 const mostWrong = 2; // how many letters of a near name may be wrong, missing or extra
 
-/** Returns a text such as `; did you mean "sunny"?`. Ignores case. `ada` is near `ada@…`. */
+/** Returns a text such as `; did you mean "sunny"?`. Ignores case. Suggests `ada@…` for `ada`. */
 export async function didYouMean(word: string, names: AsyncIterable<string> | Iterable<string>): Promise<string> {
   const typed = word.toLowerCase();
   let best = { name: '', wrong: Math.min(mostWrong, Math.floor(word.length / 3)) + 1 };

@@ -50,7 +50,7 @@ interface OutputOptions {
   flags: { json: boolean; quiet: boolean };
 }
 
-/** Data go to standard output, notes and progress to standard error. */
+/** Writes data to standard output, notes and progress to standard error. */
 export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
   const color = (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb';
   const isTerminal = stdout.isTTY === true;
@@ -102,7 +102,7 @@ export function createOutput({ stdout, stderr, env, flags }: OutputOptions) {
     bold: (text: string): string => marked(text, 1, 22),
     dim: (text: string): string => marked(text, 2, 22),
     tint: (text: string, colour: number): string => marked(text, `38;5;${colour}`, 39),
-    /** Lines of a QR code in white on black, whatever the colours of the terminal. */
+    /** Shows a QR code in white on black, independent of the colours of the terminal. */
     code: (lines: string): string =>
       isTerminal ? lines.replace(/^.*$/gm, '\u001b[38;5;231;48;5;16m$&\u001b[39;49m') : lines,
   };
@@ -174,7 +174,7 @@ export function table(texts: readonly (readonly string[])[], right: readonly num
   return rows.map((row) => row.map(pad).join('  ').trimEnd()).join('\n');
 }
 
-/** A table with a header, or an empty text without rows. */
+/** Returns a table with a header; without rows, an empty text. */
 export function listing(header: readonly string[], rows: readonly (readonly string[])[], right?: readonly number[]) {
   return rows.length === 0 ? '' : table([header, ...rows], right);
 }

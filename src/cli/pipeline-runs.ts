@@ -57,7 +57,7 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
         return lease === null ? report : { ...report, busy_until: lease.expires_ts };
       }
     },
-    /** Returns how processes ended, since the last call, that were working on a user. */
+    /** Returns how each process ended that ended during a task since the last call. */
     takeLost(): string[] {
       const taken = [...lost].map(({ how }) => how);
       lost.clear();

@@ -22,7 +22,7 @@ export function withUsersOrStudy(command: Command) {
     .addOption(new Option('--subgroup <name>', 'with --study: only this subgroup').conflicts(['user', 'all', 'file']));
 }
 
-/** Throws `MOBILITY_USAGE` without a flag, and for an unknown or empty study or subgroup. */
+/** Throws `MOBILITY_USAGE` if no flag selects users, or if a study or subgroup has no members. */
 export async function* selectUsers(context: CommandContext, whom: UserChoice): AsyncGenerator<UserRecord> {
   const { user: names = [], all, study, subgroup } = whom;
   if (names.length === 0 && !all && study === undefined)

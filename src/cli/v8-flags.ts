@@ -19,7 +19,7 @@ export function optimiseLate(): void {
   else setUnlessGiven('--invocation-count-for-turbofan', 40_000);
 }
 
-/** A flag that the operator has set takes precedence. */
+/** Sets a flag, unless the operator has set it. */
 function setUnlessGiven(flag: string, value: number): void {
   if (process.execArgv.some((given) => given.replaceAll('_', '-').startsWith(flag))) return;
   setFlagsFromString(`${flag}=${value}`);

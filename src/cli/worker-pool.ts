@@ -6,7 +6,7 @@ import type { CommandContext } from './context.ts';
 
 /** All tasks of a process that has ended throw the same object. */
 export class WorkerEnded extends Error {
-  /** The name of a signal, or `exit code 1`. */
+  /** The name of the signal that ended the process, or a text such as `exit code 1`. */
   readonly how: string;
   /** False: the process ended before it could take a task. */
   readonly wasReady: boolean;
@@ -53,7 +53,7 @@ export function workerPool<Task extends object, Answer>(
       const number = count++;
       const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
       await Promise.race([ready, exit]);
-      child.send({ number, task }, () => {}); // if the process has ended, `exit` resolves
+      child.send({ number, task }, () => {}); // ignores errors: `exit` reports the end
       const message = await Promise.race([answered, exit]);
       tasks.delete(number);
       if (message instanceof WorkerEnded) throw message;
@@ -89,7 +89,7 @@ function startWorker(context: CommandContext, words: readonly string[]): Worker 
   return { child, exit, ready, tasks };
 }
 
-/** Does the tasks that the parent sends. When the parent disconnects or ends, finishes them. */
+/** Runs `work` for each task of the parent, until the parent has left and all tasks are done. */
 export async function workForParent<Task, Answer>(work: (task: Task) => Promise<Answer>): Promise<void> {
   if (process.send === undefined) throw usageError('expected a parent process for --worker');
   leaveSignalsToParent();

@@ -13,7 +13,7 @@ import type { Store } from '../store/store.ts';
 
 export interface PlaceStay extends StayTimes {
   place: Place;
-  /** The time zone when the stay ends. It also applies to its start if the place names no zone. */
+  /** The time zone at the end of the stay; also at the start if `place` has no `enter_zone`. */
   zone: string;
 }
 
@@ -26,7 +26,7 @@ export type Element = (
   end_ts: number;
   before: PlaceStay;
   after: PlaceStay;
-  /** True if no trip is before. Otherwise, an earlier element has the stay `before` as `after`. */
+  /** True if no earlier element has this element's `before` as its `after`. */
   first: boolean;
 };
 

@@ -112,7 +112,7 @@ function tripFields(element: Element, context: EntryContext): JsonObject {
 const zonesOf = (element: Element): [start: string, end: string] =>
   element.kind === 'trip' ? [element.trip.start_zone, element.trip.end_zone] : element.zones;
 
-/** Returns the distance in a straight line, in m, because the path is not known. */
+/** Returns the distance in a straight line (m), because the path is not known. */
 function metresUnseen({ untracked: { start_loc, end_loc } }: Element & { kind: 'untracked' }): number {
   return distance(locationOf(start_loc), locationOf(end_loc));
 }

@@ -103,8 +103,8 @@ async function* merged(store: Store, userId: string, selection: Selection): Asyn
 type Query = Omit<EntrySelection, 'after'>;
 
 /**
- * Yields the pushed entries in order of time, key and `write_ts`. Pending entries replace stored
- * ones of the same identity and time. A run may move entries during the call, so each part of the
+ * Yields the pushed entries in order of time, key and `write_ts`. A pending entry replaces a stored
+ * entry of the same identity and time. A run may move entries during the call, so each part of the
  * usercache is read before the same part of the timeseries.
  */
 async function* pushedEntries(store: Store, userId: string, query: Query): AsyncGenerator<Entry, undefined> {

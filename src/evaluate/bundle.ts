@@ -41,7 +41,7 @@ export interface BundleSource {
   day: string;
   range: TimeRange;
   trips: readonly Trip[];
-  /** null: there are no feeds. */
+  /** The evidence of transit feeds; null: there are no feeds. */
   transit: readonly CarriedEvidence[] | null;
   now: number; // seconds since the epoch; no moved time is later
   random: () => number; // at least 0 and below 1
@@ -74,7 +74,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // as the analysis reads them; aliases keep the order
+  const sources = [...sourceNames].sort(); // aliases in the order of the analysis
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);
@@ -115,7 +115,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   return { put: { platform, phone_to_server }, truth, moved, aliases };
 }
 
-/** Keeps only the fields that the analysis reads. Returns null for an unusable entry. */
+/** Returns an entry with only the fields that the analysis reads; null for an unusable entry. */
 function reduceEntry(entry: Entry): Entry | null {
   const fields = keptFields[entry.metadata.key];
   if (fields === undefined) return null;
@@ -182,11 +182,11 @@ function moveFarAway(entries: Iterable<Entry>, random: () => number, reach: numb
 
 const week = 7 * 86_400;
 const hourOf = (ts: number): number => Math.floor(ts / 3600) * 3600;
-const fewest = 4; // weeks to move back
-const most = 520; // weeks
+const fewest = 4; // weeks; a day is moved back by at least this time
+const most = 520; // weeks; a day is moved back by less than this time
 const earliest = 2 ** 30; // s since the epoch; doubles are equally precise from 2 ** 30 to 2 ** 31
 
-/** Returns a random number of weeks. That long before `hours`, all zones had the same offsets. */
+/** Returns a random number of weeks to move back to a time when all zones had the same offsets. */
 function weeksBack(hours: readonly number[], zones: readonly string[], now: number, random: () => number): number {
   const [first, last] = [Math.min(...hours), Math.max(...hours)];
   const isAlike = (back: number): boolean =>

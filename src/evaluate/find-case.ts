@@ -22,9 +22,9 @@ import { type Bundle, type BundleSource, bundleKeys, compareTrips, makeBundle, t
 import { type CarriedEvidence, carriedTransit, recordEvidence } from './carried-transit.ts';
 import { PackedEntries } from './packed-entries.ts';
 
-/** How many trips before the day, and after it, a case includes: tried in this order. */
+/** Numbers of trips before and after the day that a case includes. They are tried in this order. */
 const margins = [1, 2, 4, 8, 16];
-const rotationsEach = 4; // for each margin; a rotation may change a trip that is near a threshold
+const rotationsEach = 4; // tries for each margin: a rotation may change trips near a threshold
 /**
  * Values of `reach`, tried in this order. The analysis distorts long paths by latitude, so fewer
  * trips change if the latitude changes little.

@@ -13,7 +13,7 @@ export interface LabelScore {
   share: number;
   interval: [from: number, to: number];
   said: number; // mean probability that the diary gives to its modes
-  instead: Partial<Record<ModeClass, number>>; // wrong labels by the mode in the diary
+  instead: Partial<Record<ModeClass, number>>; // labels for other modes, by the diary's mode
 }
 
 export interface LabelsReport {

@@ -1,4 +1,4 @@
-// Keeps entries outside of the JavaScript heap. A day with a location each second has 86,400.
+// Keeps entries outside of the JavaScript heap. One location a second makes 86,400 a day.
 import type { Entry } from '../model/entry.ts';
 
 const entriesPerBuffer = 1000; // few, because each read parses a whole buffer

@@ -51,13 +51,13 @@ export function scoreCase(truth: Truth, found: readonly FoundTrip[]) {
     matched: pairs.size, // pairs of a true and a found trip
     extra: inWindow.filter((trip) => !used.has(trip) && isExtra(trip)).length, // found trips without a true trip
     missed: scored.length - pairs.size, // true trips without a found trip
-    // The next three figures count the pieces of trips between long waits.
+    // The next three figures count pieces of trips, which are cut at long waits.
     splitTrue: split.truth.length,
     splitMatched: splitUsed.size,
     splitExtra: split.found.filter((piece) => !splitUsed.has(piece) && isExtra(piece)).length,
     startErrors: [] as number[], // s; found time minus true time
     endErrors: [] as number[],
-    distanceErrors: [] as number[], // relative to the true distance
+    distanceErrors: [] as number[], // error divided by the true distance
     motion: 0, // s of true motion
     covered: 0, // s of true motion within found trips
     seconds: new Map<ModeClass, Map<FoundClass, number>>(), // s by true class and found class
@@ -205,13 +205,13 @@ export function summarise(scores: readonly CaseScore[]) {
     cases: scores.length,
     trips: matched + missed,
     f1: matched + extra + missed === 0 ? 1 : (2 * matched) / (2 * matched + extra + missed),
-    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // F1 of pieces of trips
+    f1_split: split === 0 ? 1 : (2 * total((s) => s.splitMatched)) / split, // F1 of pieces of trips between long waits
     start: errors((s) => s.startErrors), // s; median and 90th percentile of the absolute error
     end: errors((s) => s.endErrors),
     travel: share(covered, motion), // share of the true motion that found trips cover
     mode: share(right, motion), // share of the true motion with the right mode
-    coarse: share(rightCoarse, motion), // the same, if only foot, cycle and motor are distinguished
-    macro_f1: share(sumOfF1, f1s.length), // mean F1 of the modes by time
+    coarse: share(rightCoarse, motion), // the same for three modes: foot, cycle and motor
+    macro_f1: share(sumOfF1, f1s.length), // mean of the F1 (by time) of each mode
     false_s_per_hour: share(falsely, still / 3600),
     distance: figure(distances, 0.5), // % of the true distance; median of the absolute error
   };

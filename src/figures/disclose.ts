@@ -11,7 +11,7 @@ export interface DisclosedCell {
   trips: number; // rounded to a multiple of the minimum number of people
   km: number; // two significant digits, like minutes and rates
   minutes: number;
-  observed_days: number | null; // days of 24 h; if `by` is weekday, only of that weekday
+  observed_days: number | null; // days of 24 h; if cells are weekdays, only on that weekday
   trips_per_day: number | null; // computed from rounded figures; null without `observed_days`
   km_per_day: number | null;
   minutes_per_day: number | null;
@@ -20,7 +20,7 @@ export interface DisclosedCell {
 export interface Disclosed {
   all: DisclosedCell | null; // all people together; null if they are too few
   cells: DisclosedCell[];
-  withheld: number; // the number of cells that are combined as the rest
+  withheld: number; // number of cells that `rest` combines
   rest: DisclosedCell | null; // all withheld cells together; null: none, or too few people
   observed_days: number | null; // days of 24 h, with noise, two digits; null: too few people
 }

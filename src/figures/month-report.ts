@@ -50,7 +50,7 @@ export interface PersonMonth {
   observed: ReadonlyMap<string, number>;
 }
 
-/** The form in the store. The mode `all` has the sum of all trips. `key`: see `monthKey`. */
+/** A month as the store keeps it. The mode `all` has the sum of all trips. `key`: see `monthKey`. */
 interface KeptMonth {
   key: string;
   tally: [mode: string, trips: number, metres: number, seconds: number][];

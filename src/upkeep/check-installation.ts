@@ -63,7 +63,7 @@ function checkCorrections(found: ReadonlyMap<string, number>): Check {
   return wrong('stated', text, 'mobility correct list --user NAME, then mobility correct undo');
 }
 
-const clockSlack = 30; // seconds by which two clocks may differ
+const clockSlack = 30; // s; a smaller difference of two clocks is not reported
 const backupDays = 7; // days; an older backup is reported as missing
 
 /** `url`: the address that phones use; if given, the server behind it is checked too. */
@@ -118,7 +118,7 @@ async function checkDisk(store: Store, leastMiB: number): Promise<Check> {
   return wrong('disk', `${text}, ${expected}`, 'free space on the disk of the store');
 }
 
-const oldMonths = 6; // age of old time zone data; countries change their zones several times a year
+const oldMonths = 6; // older time zone data are reported, because zones change several times a year
 
 function checkZones({ env, zone, now }: Host): Check {
   const knowsZones = new Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata', hour: '2-digit' }).format(0) !== '';
@@ -152,10 +152,8 @@ async function checkActs(host: Host): Promise<Check[]> {
     if (isMongoAddress(store))
       return [rows, sound('backup', 'made by tools of MongoDB; this program cannot check them')];
     const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');
-    if (last !== undefined && last.ts > now - backupDays * day)
-      return [rows, sound('backup', `made ${agoText(last.ts, now)}`)];
-    const found =
-      last === undefined ? 'the audit log shows no backup' : `the last one was made ${agoText(last.ts, now)}`;
+    const found = last === undefined ? 'no backup is in the audit log' : `last made ${agoText(last.ts, now)}`;
+    if (last !== undefined && last.ts > now - backupDays * day) return [rows, sound('backup', found)];
     return [rows, wrong('backup', found, 'mobility backup FOLDER, each day by cron: docs/operations.md')];
   } catch (error) {
     const text = `the audit log cannot be read: ${errorText(error)}`;
@@ -175,7 +173,7 @@ export function isDead({ owner }: Lease): boolean {
   }
 }
 
-/** `dead`: leases of killed runs. `newest`: when the last put arrived. */
+/** `dead`: leases of killed runs. `newest`: when the last put arrived, s since the epoch. */
 function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): Check[] {
   const { zone } = host;
   const now = host.now();
@@ -191,7 +189,7 @@ function checkRuns(dead: readonly Lease[], newest: number | null, host: Host): C
 }
 
 const timeout = 10_000; // ms for an answer of the server
-const largeBody = 4 * 2 ** 20; // bytes of the body of a test; a phone that was offline for a week pushes several MiB
+const largeBody = 4 * 2 ** 20; // bytes in the test; a phone pushes several MiB after a week offline
 
 async function checkServer(url: string, now: number): Promise<Check[]> {
   const ask = (path: string, init: RequestInit = {}) =>

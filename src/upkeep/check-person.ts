@@ -37,7 +37,7 @@ export function findKilledRun({ figures, broken, chain }: PersonStatus, now: num
 }
 
 const longGap = 2 * 3600; // s; shorter gaps are not reported
-/** s since midnight. Gaps at other hours are ignored: a phone at rest records nothing. */
+/** s since midnight. Gaps at night are ignored, because a phone at rest records nothing. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
 /** Unobserved time before the first or after the last location is not a gap. */

@@ -51,8 +51,8 @@ export async function copyBetween(
 }
 
 /**
- * Copies one user and all feeds to a store without this user, which need not exist yet. Throws
- * `MOBILITY_LEASE_HELD` if a run holds the user or changes them meanwhile.
+ * Copies one user and all feeds to a store that does not have the user. Creates this store if needed.
+ * Throws `MOBILITY_LEASE_HELD` if a run holds the user or changes data of the user meanwhile.
  */
 export async function copyPerson(from: string, to: string, userId: string): Promise<void> {
   await onEngine(from, { make: false }, (source) =>
@@ -112,7 +112,7 @@ async function copyFeeds(from: Engine, to: Engine): Promise<void> {
   }
 }
 
-/** A damaged row of a person does not end the copy of other people. */
+/** Reports a person with a damaged row as failed, so that the copy continues with other people. */
 function reportDamage({ uuid, user_email }: tables.PersonRow, error: unknown): CopiedUser {
   if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
   return { user_id: uuid, user_email, status: 'failed', message: error.message, written: 0, removed: 0 };

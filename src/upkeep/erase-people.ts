@@ -10,7 +10,7 @@ export type PersonToErase = { user_email: string | null; uuid: string | null };
 
 type Rows = Record<Collection, number>;
 
-/** `remaining`: rows that are left. The record is left while a log file may contain the name. */
+/** `remaining`: rows that are left, such as the record while a log file may contain the name. */
 export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
 export type Receipt = Awaited<ReturnType<typeof erasePeople>>;
@@ -25,7 +25,7 @@ interface ErasePeopleOptions {
 
 /**
  * Erases users until `signal` is aborted, then removes their names from log files. Removes their
- * records last: if the process is killed before, the repeated erasure still finds the names. Skips
+ * records last, so that a repeated erasure finds the names if the process was killed. Skips
  * a user whose lease another process holds; stops at any other error. Throws the error of a single
  * user; the receipt of several users has the errors, because it must also list who was erased.
  */

@@ -5,7 +5,7 @@ import { addDays, type DayRange, localDay } from '../model/time.ts';
 import type { UserRecord } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
 
-const daysBack = 31; // the start of the last trip is searched in this many days before the end of the trip
+const daysBack = 31; // the last trip is searched among trips that began so many days before its end
 
 /** Returns the last local day on which a trip begins; if there is no trip, today in UTC. */
 export async function findLastDay(store: Store, userId: string, now: number): Promise<DayRange> {

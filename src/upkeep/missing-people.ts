@@ -51,7 +51,7 @@ function namesOf(found: readonly PersonRow[]): string {
   return [...names, ...(found.length > mostListed ? [`and ${found.length - mostListed} more`] : [])].join(', ');
 }
 
-/** True for a person who sent data to this store after the copy to it, or without a copy. */
+/** True if a phone of the user sent data to this store, and not only to the source of the copy. */
 async function hasSent(store: Engine, user: string): Promise<boolean> {
   return store.read(async (rows) => {
     const [arrival] = await rows.find(arrivals, { where: { user } });

@@ -3,7 +3,7 @@ import { documentWindow, findObsoleteKeys, type ObsoleteKey } from '../pipeline/
 import { type LeaseOptions, withLease } from '../pipeline/lease.ts';
 import type { Store } from '../store/store.ts';
 
-/** The documents of a user that were removed; in a dry run, that would be removed. */
+/** `obsolete`: the documents that were removed; in a dry run, the documents to remove. */
 export type PurgeReport = { user_id: string; obsolete: ObsoleteKey[] };
 
 /** Throws `MOBILITY_LEASE_HELD` if another process holds the user's lease. */

@@ -112,7 +112,7 @@ function addModes(sum: ByMode, added: ByMode): void {
   }
 }
 
-/** Returns how much the distances of all modes change, in m. Increases and decreases add up. */
+/** Returns the sum of the absolute changes in distance of all modes, in m. */
 function metresChanged(day: DayChange): number {
   const difference = (mode: string): number =>
     Math.abs((day.after[mode]?.distance_m ?? 0) - (day.before[mode]?.distance_m ?? 0));

@@ -25,7 +25,7 @@ export interface RetainOptions extends PipelineOptions {
   what: (typeof retentions)[number];
 }
 
-/** Removed rows, and the times before which no raw data and no days are left. */
+/** Counts of removed rows, and the times before which no raw data or no days are left. */
 export interface RetainReport {
   entries: number;
   errors: number;
@@ -92,7 +92,7 @@ function finalTrip(draft: TripRecord, settled_ts: number): TripRecord {
   return { ...draft, kind: 'trip', settled_ts, trip };
 }
 
-/** The state with `links` at the end of the chain, without the gaps that these links contain. */
+/** Returns the state after `links` are added, without the gaps that these links contain. */
 function stateAfter(state: PipelineState, links: readonly TripRecord[]): PipelineState {
   const theirs = new Set(links.flatMap(({ silences = [] }) => silences.map(({ from }) => from)));
   const observed = state.observed && {

@@ -163,7 +163,7 @@ describe('studies', () => {
     const again = await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);
     expect(again.stderr).toBe(
       'the study existed: settings replaced; joining: closed before, now open; subgroups: west before, now west, east\n' +
-        'the configuration of the study has the earlier subgroups: run mobility study config sunny again\n',
+        'the configuration has the earlier subgroups: run mobility study config sunny again\n',
     );
     await run(['study', 'config', 'sunny', '--server', 'https://a.example']);
     const same = await run(['study', 'create', 'sunny', '--subgroup', 'west', '--subgroup', 'east']);

@@ -77,7 +77,7 @@ export async function openPages(simulated: Simulated): Promise<Pages> {
       audit: async (act) => void acts.push(act),
       checks: async () => [
         { name: 'store', ok: true, text: 'works' },
-        { name: 'backup', ok: false, text: 'the audit log shows no backup', next: 'mobility backup FOLDER' },
+        { name: 'backup', ok: false, text: 'no backup is in the audit log', next: 'mobility backup FOLDER' },
         { name: 'people', ok: false, text: '1 person is behind', next: 'mobility status' },
       ],
       ...parts,

@@ -14,7 +14,7 @@ export function command(context: CommandContext) {
         const inForce = settingsInForce(context);
         const rows = inForce.map(({ variable, value, source }) => [variable, String(value), source]);
         await context.output.result({ settings: inForce }, () => listing(['VARIABLE', 'VALUE', 'FROM'], rows));
-        // Variables with other names may be misspelt settings.
+        // A variable that is not a setting may be a misspelt name of a setting.
         const known = ['MOBILITY_DEBUG', ...settings.map(({ variable }) => variable)];
         const names = Object.keys(context.env).filter((name) => name.startsWith('MOBILITY_'));
         const unknown = names.filter((name) => !known.includes(name));

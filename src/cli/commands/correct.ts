@@ -107,7 +107,7 @@ async function correct(context: CommandContext, what: string, options: Options):
   });
 }
 
-/** Only the user may correct days without raw data: others have nothing to check them against. */
+/** Days without raw data can be corrected by the user only, because no data show what is right. */
 async function refuseRetained(store: Store, { uuid, user_email }: UserRecord, ts: number): Promise<void> {
   const removed = (await store.pipeline.get(uuid)).retained?.raw_before ?? null;
   if (removed === null || ts >= removed) return;

@@ -69,7 +69,7 @@ async function writeCase(out: string, { put, truth }: Bundle): Promise<{ files: 
       for (const entry of put.phone_to_server) {
         pieces.push(count === 0 ? '' : ',', JSON.stringify(entry));
         count += 1;
-        // Compresses 1,000 entries at a time. Joined gzip files are a gzip file.
+        // Compresses 1,000 entries at a time: readers of gzip accept several parts in a file.
         if (count % 1000 === 0) await writer.write(gzipSync(pieces.splice(0).join('')));
       }
       await writer.write(gzipSync(`${pieces.join('')}]}`));

@@ -53,7 +53,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const left = people.length - receipt.users.length - receipt.failed.length;
   if (left > 0) context.output.note(`interrupted: ${counted(left, 'user')} not erased; repeat the command`);
   if (receipt.failed.length + receipt.logs.left.length > 0) return { exitCode: 3 };
-  return left > 0 ? {} : { exitCode: 0 }; // done, even if a signal came after the last user
+  return left > 0 ? {} : { exitCode: 0 }; // complete, even if a signal arrived after the last user
 }
 
 async function selectPeople(context: CommandContext, store: Store, options: Options): Promise<PersonToErase[]> {

@@ -29,7 +29,7 @@ Reads what is stored with the trips, and analyses nothing. docs/pipeline.md has 
     .requiredOption('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'only the parts at this local time, such as 14:20', clockArgument);
 
-const margin = 86_400; // s before and after the day that are read too: links can cross midnight
+const margin = 86_400; // s; data before and after the day are read, because links can cross midnight
 
 async function explain(context: CommandContext, { at, ...options }: OptionsOf<typeof flags>): Promise<void> {
   const user = await context.findUser(options.user);
@@ -81,7 +81,7 @@ function partText(part: ExplainedPart, bold: (text: string) => string, width: nu
 
 const indent = 13;
 
-/** Such as `within 5 min the phone sent: 07:52:10 exited geofence, 12 locations, walking 4`. */
+/** Returns `within 5 min the phone sent: 07:52:10 exited geofence, 12 locations, walking 4`. */
 function readingsText(readings: readonly PhoneReading[], zone: string): string {
   if (readings.length === 0) return '';
   const events: string[] = [];

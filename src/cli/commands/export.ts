@@ -195,7 +195,7 @@ async function exportFiles(
   }
 }
 
-/** Leaves out people with damaged rows. Throws if no one is left. */
+/** Leaves out people with damaged rows. Throws if the rows of all people are damaged. */
 async function partsOfPeople(
   context: CommandContext,
   { workers = 1 }: Options,
@@ -276,7 +276,7 @@ async function exportArchives(
 
 function outcomeOf({ output }: CommandContext, leftOut: readonly LeftOut[]): Outcome {
   for (const { user_email, message } of leftOut) output.note(`${shownName(user_email)} is left out: ${message}`);
-  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // not 130 if a signal came after the last file
+  return { exitCode: leftOut.length === 0 ? 0 : 3 }; // complete, even if a signal arrived after the last file
 }
 
 function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: FormatName): Kind[] {
@@ -290,8 +290,8 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const isExact = (one: Kind): boolean =>
     (isProtected && ['entries', 'labels'].includes(one)) ||
     (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));
-  // Entries and fixes are large, and locations contain the guessed home, so they are exported only
-  // on request. `--names` requests fixes.
+  // Entries and fixes are large, and locations contain the guessed home: all three are exported
+  // only on request. `--names` is a request for fixes.
   const isAsked = (one: Kind): boolean =>
     !['entries', 'locations'].includes(one) && (one !== 'fixes' || names !== undefined);
   const isTwice = (one: Kind, i: number, all: readonly Kind[]): boolean =>

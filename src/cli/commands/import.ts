@@ -156,7 +156,7 @@ function reportText({ parts, users, ...sum }: ImportReport, dryRun: boolean): st
   return [table([header, ...rows, ...total], [2, 3, 4, 5, 6, 7]), ...lines, ...others].join('\n');
 }
 
-const maxRows = 20; // lines of one kind in the text; `--json` has all
+const maxRows = 20; // the text shows at most this many lines of a kind; `--json` has all
 
 const hasTrouble = (part: PartReport): boolean => part.set_aside > 0 || part.problems.length > 0;
 

@@ -121,7 +121,7 @@ async function showCalls(context: CommandContext, flags: CallFlags, onlyPuts: bo
   return read(context, flags, { kinds: ['server'], onCall, summary });
 }
 
-/** A UUID is not looked up: the logs may be needed because the store fails. */
+/** Does not look up a UUID in the store: people also read the logs because the store fails. */
 async function uuidOf(context: CommandContext, nameOrUuid: string): Promise<string> {
   const uuid = nameOrUuid.toLowerCase();
   return isUuid(uuid) ? uuid : (await context.findUser(nameOrUuid)).uuid;

@@ -46,7 +46,7 @@ async function run(context: CommandContext, options: Options): Promise<Outcome> 
   const dry_run = options.dryRun === true;
   const result = { from: withoutCredentials(from), to: withoutCredentials(to), dry_run, ...report };
   await context.output.result(result, () => reportText(report, options));
-  return { exitCode: report.equal || dry_run ? 0 : 3 }; // not 130 if a signal came after the last user
+  return { exitCode: report.equal || dry_run ? 0 : 3 }; // complete, even if a signal arrived after the last user
 }
 
 function addressesOf(context: CommandContext, options: Options): { from: string; to: string } {

@@ -109,7 +109,7 @@ async function deriveAll(
       await onRows(days.flatMap((day) => csvRows(user, day)));
     } catch (error) {
       report.interrupted = signal.aborted;
-      if (signal.aborted) return; // the lease was released
+      if (signal.aborted) return; // caused by the signal, which releases the lease
       report.failures.push({ user_email: user.user_email, message: errorText(error) });
       if (whom.user?.length === 1) throw error;
     }

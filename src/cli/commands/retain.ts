@@ -55,7 +55,7 @@ async function run(context: CommandContext, options: OptionsOf<typeof flags>): P
         : retain(store, uuid, retention);
       users.push({ user_id: uuid, user_email, ...(await work) });
     } catch (error) {
-      if (signal.aborted) break; // the lease was released
+      if (signal.aborted) break; // caused by the signal, which releases the lease
       failed.push({ user_email, message: errorText(error) });
     }
   }

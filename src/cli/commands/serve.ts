@@ -78,7 +78,7 @@ async function archiveForParent(context: CommandContext): Promise<void> {
   const onParentEnd = (): never => process.exit(1);
   process.once('disconnect', onParentEnd);
   const [request] = (await once(process, 'message')) as [ArchiveRequest];
-  const { studyArchive } = await import('../../export/study-archive.ts'); // only for this process
+  const { studyArchive } = await import('../../export/study-archive.ts'); // only loaded here
   await pipeline(studyArchive(await context.store(), request), process.stdout, { end: false });
   process.off('disconnect', onParentEnd).disconnect();
 }

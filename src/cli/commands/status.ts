@@ -40,7 +40,7 @@ async function showStatus(context: CommandContext, { silent }: { silent?: number
   return needsAttention ? { exitCode: 3 } : {};
 }
 
-const listed = 10; // the maximum number of people of one state, and of reasons, in the text
+const listed = 10; // most people of a state, and most reasons, that the text shows
 
 function statusText(status: StoreStatus, context: CommandContext): string {
   const { people, erasure_asked, troubled, set_aside, arrivals, run, unfinished, disk } = status;

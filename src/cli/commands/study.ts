@@ -143,9 +143,7 @@ function createdNotes(before: StudyRecord | null, after: StudySettings): string[
   const outdated = before.config !== null && changes.includes('subgroups');
   return [
     ['the study existed: settings replaced', ...texts].join('; '),
-    ...(outdated
-      ? [`the configuration of the study has the earlier subgroups: run mobility study config ${after.name} again`]
-      : []),
+    ...(outdated ? [`the configuration has the earlier subgroups: run mobility study config ${after.name} again`] : []),
   ];
 }
 

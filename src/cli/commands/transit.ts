@@ -104,9 +104,7 @@ async function save(context: CommandContext, start: string, file: string): Promi
 function chooseFeed(feeds: readonly ListedFeed[], start: string): ListedFeed {
   const found = feeds.filter(({ id }) => id.startsWith(start));
   if (found.length === 1) return found[0]!;
-  throw usageError(
-    `expected one feed whose id begins with ${start}, found ${found.length}: see \`mobility transit list\``,
-  );
+  throw usageError(`expected one feed with an id ${start}…, found ${found.length}: see \`mobility transit list\``);
 }
 
 async function listFeeds(context: CommandContext): Promise<ListedFeed[]> {
