@@ -117,11 +117,3 @@ it('days reach from the first to the last with data, and have further reasons fo
     expect(off_s).toBe(0);
   }
 });
-
-it('excluded time has no flags, for any data in it', () => {
-  const seen = { phone: 'waits', at: null, reports: 0, stay: null, ts: t0 + 90_000 } as const;
-  const source = { links: [], observed: { from: t0 - 90_000, silences: [], seen }, zone: 'UTC' };
-  const at = new Date(t0 * 1000).toISOString().slice(0, 10);
-  const [day] = observedDays({ ...source, exclusions: [{ start_ts: t0, end_ts: t0 + 600 }] }, at, at);
-  expect([day!.staying_s, day!.unobserved_s, day!.off_s]).toEqual([85_800, 600, 600]);
-});

@@ -191,6 +191,10 @@ it.each([
     1000 (corrected) Berlin UTC 7000 m; 0 > 7000@605800 UTC; car 1000@0 1600@6000; car 9000@6050 605800@7000; stop 1600-9000
     9000 dropped 9000-605800 corrected`,
   given('no join of trips that last longer', long(7 * 86_400 + 1), [join(5000)], 'without effect')``,
+  given('a split where two trips were joined', day, [join(2000), split(2500)], 'applied, applied')`
+    1000 (corrected) Berlin London 6000 m; 0 > 6000@1600 London; car 1000@0 1600@6000
+    2500 (corrected) London 6200 m; 6000@1600 London > 12200@4000 UTC; ${bText}
+    3000 dropped 3000-4000 corrected`,
   given('a drop at the start of a trip', day, [drop(3000)], 'contradicted')`
     3000 dropped 3000-4000 corrected
     ${afterDrop}`,

@@ -101,29 +101,3 @@ describe('corrections of a random history', () => {
     );
   });
 });
-
-it('are applied up to 100 per UTC day and 1,000 per person, and the others are listed as without effect', async () => {
-  const uuid = await newUser(store);
-  const midnight = Date.UTC(2024, 2, 12) / 1000;
-  const first = 1_900_000_000;
-  const ofDay = (day: number): Entry[] =>
-    [...Array(102).keys()].map((i) => {
-      const start_ts = midnight + day * 86_400 + i * 13;
-      return correction(first + day * 1000 + i, { kind: 'at_home', start_ts, end_ts: start_ts + 60 });
-    });
-  const countOf = async (entries: Entry[], effect: string): Promise<number> => {
-    await put(store, uuid, entries);
-    await pipeline(store, uuid);
-    return (await correctedTrips(store).corrections(uuid)).filter((one) => one.effect === effect).length;
-  };
-  expect(await countOf(ofDay(0), 'applied')).toBe(100);
-  // Undoing one lets the next count; the undoing one is listed as applied too.
-  expect(await countOf([correction(first + 500, { kind: 'undo', of: first })], 'applied')).toBe(101);
-  expect(
-    await countOf(
-      [...Array(11).keys()].flatMap((day) => ofDay(day + 1)),
-      'applied',
-    ),
-  ).toBe(1001);
-  expect(await countOf([], 'without effect')).toBe(12 * 102 - 1001);
-});

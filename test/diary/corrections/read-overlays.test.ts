@@ -213,6 +213,8 @@ it('the effects of idle corrections and of undos', async () => {
     ['without effect', null],
     ['without effect', '1970-01-13'],
   ]);
+  const ofOneDay = await corrected(stated(Array.from({ length: 102 }, () => mode(3)))).corrections('ada');
+  expect(ofOneDay.filter(({ effect }) => effect === 'applied')).toHaveLength(100);
 });
 
 it('a draft is left out once a corrected trip reaches into it, and follows the links otherwise', async () => {

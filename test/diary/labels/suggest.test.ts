@@ -95,20 +95,6 @@ describe('suggested labels', () => {
     );
   });
 
-  it('have a greater probability with each trip with the same labels', () => {
-    const p = (count: number) =>
-      suggest(
-        commute(99, {}),
-        {},
-        Array.from({ length: count }, (_, i) => commute(i, bike)),
-      )[0]?.p;
-    expect(p(0)).toBeUndefined();
-    const all = [1, 2, 4, 8, 16].map((count) => p(count)!);
-    expect(all).toEqual([...all].sort());
-    expect(all[0]).toBeLessThan(0.8);
-    expect(all[4]).toBeGreaterThan(0.95);
-  });
-
   it.each([
     ['another end', { end: [9.1, 48.53] }],
     ['another start', { start: [9.06, 48.5] }],

@@ -131,17 +131,6 @@ it('each step of a status has the time of the put or the run that completed it, 
 });
 
 describe('the state is of the first failed step:', () => {
-  it('a person without calls is silent, and one with calls but no location is without locations', async () => {
-    await statusAfter(location(start));
-    clock += 2 * day;
-    expect(await statusAfter(battery(clock))).toEqual(inOrder);
-    clock += 2 * day;
-    expect(await statusAfter(battery(clock))).toEqual(['without_locations', start, 'located: no_location']);
-    const last = clock;
-    clock += 4 * day;
-    expect(await status()).toEqual(['silent', last, 'called: silent']);
-  });
-
   it('a clock that is ahead hides no other fault, and is reported while it lasts', async () => {
     expect(await statusAfter(location(start + 40 * day))).toEqual(['without_locations', start, 'stored: clock_ahead']);
     clock += 60;
@@ -162,12 +151,5 @@ describe('the state is of the first failed step:', () => {
     }
     expect(await status()).toEqual(['behind', first, 'moved: not_run']);
     expect(await statusAfter()).toEqual(inOrder);
-  });
-
-  it('a few wrong values are no fault, and many wrong locations are one', async () => {
-    const wrong = (count: number, from: number) =>
-      Array.from({ length: count }, (_, n) => entry('background/location', start + from + n, { latitude: 'x' }));
-    expect(await statusAfter(location(start), ...wrong(3, 1))).toEqual(inOrder);
-    expect(await statusAfter(...wrong(20, 10))).toEqual(['behind', start, 'converted: set_aside']);
   });
 });
