@@ -1,16 +1,12 @@
 // The analysis over every pure stage: the chain of trips, places between them, what was not tracked, and ids that stay.
 
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnalyseInput } from '../../src/analysis/analyse.ts';
 import type { Location } from '../../src/analysis/clean/observations.ts';
-import { lookAround } from '../../src/analysis/segmenter.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { chainProblems } from '../support/chain.ts';
 import { at, event, iosAt, motion, motions, moving, since, spot, t0 } from '../support/phone.ts';
 import { analysed, hour, linksOf, minute, rideAndRest } from './kit.ts';
-
-const infinite = Number.POSITIVE_INFINITY;
 
 /** Ten minutes at 10 m/s from `from` on, then ten minutes of rest: 6 km. */
 const ride = (from: number, east: number, speed = 10): Location[] => rideAndRest(from, east, 600, speed);
@@ -235,25 +231,5 @@ describe('an analysis in stretches', () => {
       analysed({ locations: locations.filter((l) => since(l.ts) < seconds), motions, loadedUntil: t0 + seconds });
     expect(until(hour).records).toEqual([]);
     expect(until(hour + 1).records).toHaveLength(1);
-  });
-
-  it('gives the same links for any cuts, one or two', () => {
-    const whole = analysed({ locations, motions }).records;
-    const cut = fc.integer({ min: 0, max: 3 * hour });
-    fc.assert(
-      fc.property(cut, cut, (a, b) => {
-        let carry = null as AnalyseInput['carry'];
-        const records: TripRecord[] = [];
-        for (const until of [Math.min(a, b), Math.max(a, b), infinite]) {
-          const from = carry ? carry.resume_ts - lookAround : 0;
-          const loaded = locations.filter((l) => l.ts >= from && since(l.ts) < until);
-          const found = analysed({ locations: loaded, motions, carry, loadedUntil: t0 + until });
-          records.push(...found.records);
-          carry = found.nextState;
-        }
-        expect(records).toEqual(whole);
-      }),
-      { numRuns: 60 },
-    );
   });
 });

@@ -4,7 +4,6 @@ import { expect, it } from 'vitest';
 import { type FlagInputs, flagDay, flagNames, flagStay, flagTrip } from '../../src/diary/flags.ts';
 import type { Labels } from '../../src/diary/labels/load-labels.ts';
 import { noLabels } from '../../src/diary/labels/load-labels.ts';
-import { observedDays } from '../../src/diary/observed-time.ts';
 import { dayFigures, everyDay } from '../../src/diary/read-days.ts';
 import { readFlagInputs } from '../../src/diary/read-flag-inputs.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';

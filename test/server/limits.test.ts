@@ -1,6 +1,5 @@
 // The limits of a caller, and the metrics for monitoring.
 import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { checkEntry } from '../../src/intake/check-entry.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
@@ -12,7 +11,6 @@ import type { Store } from '../../src/store/store.ts';
 import { recoverErrors, removeErrors } from '../../src/upkeep/recover-user.ts';
 import { packageVersion } from '../../src/util/program-version.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
-import { correction } from '../support/corrections.ts';
 import { countRejected } from '../support/store.ts';
 import { androidLocation, config, countedCalls, type Kit, noLimits, now, openKit, signedIn } from './kit.ts';
 
@@ -87,15 +85,6 @@ it('a caller whose bodies are refused repeatedly is refused without reading them
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
-it('entries beyond the limit of pending entries are refused until some are moved', async () => {
-  await open({ pendingEntries: 3 });
-  const statusOf = async (...times: number[]) => (await put(times.map((ts) => androidLocation(ts)))).status;
-  expect([await statusOf(1, 2), await statusOf(3, 4), await statusOf(3)]).toEqual([200, 429, 200]);
-  await run();
-  clock += 10;
-  expect(await statusOf(4, 5)).toBe(200);
-});
-
 it('rejected entries count like pending ones until an operator removes them', async () => {
   await open({ pendingEntries: 3 });
   expect((await put(['no', 'entry', 'here'])).json).toMatchObject({ rejected: 3 });
@@ -108,43 +97,9 @@ it('rejected entries count like pending ones until an operator removes them', as
   expect((await put([androidLocation(1)])).status).toBe(200);
 });
 
-it('a person may have 1,000 active corrections, send them again and undo each; others do not count', async () => {
-  const stated = (from: number, count: number, data: (ts: number) => JsonObject): JsonObject[] =>
-    Array.from({ length: count }, (_, i) => ({ ...correction(from + i, data(from + i)) }));
-  await put(stated(0.9e9, 1000, () => ({ kind: 'drop' }))); // without a time
-  await put(stated(1e9, 500, (ts) => ({ kind: 'drop', ts })));
-  await put(stated(1.1e9, 500, (ts) => ({ kind: 'undo', of: ts - 0.1e9 })));
-  await run();
-  const drops = stated(1.2e9, 1001, (ts) => ({ kind: 'drop', ts }));
-  expect((await put(drops)).json).toEqual({ inserted: 1000, updated: 0, rejected: 1 });
-  expect((await put(drops)).json).toEqual({ inserted: 0, updated: 1000, rejected: 1 });
-  await run();
-  const undo = stated(1.3e9, 1, () => ({ kind: 'undo', of: 1.2e9 }));
-  expect((await put([...drops.slice(-1), ...undo])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
-  expect(await countRejected(kit.store, ada)).toContainEqual({
-    key: 'manual/correction',
-    reason: 'too_many_corrections',
-    count: 1,
-  });
-  await run();
-  const effects = (await correctedTrips(kit.store).corrections(ada)).filter(({ effect }) => effect === 'undone');
-  expect(effects).toHaveLength(501);
-});
-
 const survey = (ts: number, length: number): JsonObject => ({
   metadata: { key: 'manual/trip_addition_input', platform: 'android', write_ts: ts },
   data: { start_ts: 1, end_ts: 2, label: 'x', xmlResponse: 'x'.repeat(length) },
-});
-
-it('labels and surveys beyond the limit of a day are rejected, and no other entries', async () => {
-  const note = (ts: number) => survey(ts, 4_000_000);
-  expect((await put([1, 2, 3].map(note))).json).toEqual({ inserted: 2, updated: 0, rejected: 1 });
-  expect((await put([note(4), androidLocation(9)])).json).toEqual({ inserted: 1, updated: 0, rejected: 1 });
-  expect(await countRejected(kit.store, ada)).toEqual([
-    { key: 'manual/trip_addition_input', reason: 'too_many_statements', count: 2 },
-  ]);
-  clock += 86_400;
-  expect((await put([note(3)])).json).toMatchObject({ rejected: 0 });
 });
 
 it('labels that are sent again do not count for the limit of a day, and neither do failed puts', async () => {
@@ -166,19 +121,6 @@ it('pages of a person count as calls of their phones', async () => {
   const headers = await signedIn(kit.store, ada);
   const look = async () => (await kit.request('/me/data', { headers })).status;
   expect([await look(), await look(), await look()]).toEqual([200, 200, 429]);
-});
-
-it('entries of unknown keys beyond the limit are rejected, and can be recovered', async () => {
-  await open({ unknownKeys: 2 });
-  const entry = (key: string, ts: number): JsonObject => ({ metadata: { key, write_ts: ts }, data: { a: 1 } });
-  const pushed = ['a/1', 'a/2', 'a/3', 'a/1', 'manual/incident'].map((key, i) => entry(key, i + 1));
-  expect((await put([...pushed, androidLocation(9)])).json).toEqual({ inserted: 5, updated: 0, rejected: 1 });
-  expect(await countRejected(kit.store, ada)).toEqual([{ key: 'a/3', reason: 'too_many_keys', count: 1 }]);
-  // Another server of the same store counts what this one took.
-  const other = await openKit({ store: kit.store, limits: { ...noLimits, unknownKeys: 2 } });
-  expect((await other.put([entry('a/9', 20), entry('a/1', 21)])).json).toMatchObject({ inserted: 1, rejected: 1 });
-  const report = await recoverErrors(kit.store, ada, { log: silentLog, now: () => clock });
-  expect(report).toMatchObject({ recovered: 2 });
 });
 
 it('keys that a phone chose are dropped within a minute of their use: another process may have erased its person', async () => {

@@ -1,5 +1,3 @@
-// `/usercache/put` and what it stores, answers and logs.
-import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { maxTransactionEntries } from '../../src/intake/put-batch.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
@@ -70,23 +68,6 @@ describe('put', () => {
     expect(third.json).toEqual({ inserted: 1, updated: maxTransactionEntries, rejected: 0 });
   });
 
-  it('the same entry again, in the batch or a later one, is stored once, with its last content', async () => {
-    await put([androidLocation(ts, { accuracy: 1 }), iosActivity(ts)]);
-    const answer = await put([1, 2, 3].map((accuracy) => androidLocation(ts, { accuracy })));
-    expect(answer.json).toEqual({ inserted: 0, updated: 3, rejected: 0 });
-    expect((await put([androidLocation(ts + 1), androidLocation(ts + 1)])).json).toMatchObject({
-      inserted: 1,
-      updated: 1,
-    });
-    expect((await pendingEntries(kit.store, ada)).map(({ data }) => data.accuracy)).toEqual([3, undefined, 12]);
-  });
-
-  it('milliseconds become seconds', async () => {
-    await put([androidLocation(1463502000412, { ts: 1463501999800 })]);
-    const [entry] = await pendingEntries(kit.store, ada);
-    expect(entry).toMatchObject({ metadata: { write_ts: 1463502000.412 }, data: { ts: 1463501999.8 } });
-  });
-
   it('bad entries are rejected with the reason, and the others are stored', async () => {
     const bad = [
       null,
@@ -125,28 +106,6 @@ describe('put', () => {
     expect(kit.log.filter((line) => line.startsWith('WARNING')).join('\n')).toMatch(/UTF-8/);
   });
 
-  it('an entry nested too deep is rejected as text, and the rest is stored', async () => {
-    const deep = '['.repeat(100_000) + ']'.repeat(100_000);
-    const text = JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(ts, { deep: 1 }), iosActivity(ts)] });
-    const answer = await kit.post('/usercache/put', text.replace('"deep":1', `"deep":${deep}`));
-    expect([answer.status, answer.json]).toEqual([200, { inserted: 1, updated: 0, rejected: 1 }]);
-  });
-
-  it('gzip is accepted', async () => {
-    const body = gzipSync(JSON.stringify({ user: 'ada', phone_to_server: [androidLocation(ts)] }));
-    const answer = await kit.post('/usercache/put', body, { 'Content-Encoding': 'gzip' });
-    expect([answer.status, answer.json]).toEqual([200, { inserted: 1, updated: 0, rejected: 0 }]);
-  });
-
-  it('a body that is not a batch is refused and stores nothing', async () => {
-    for (const entries of [undefined, null, {}, 'x', 3]) {
-      const answer = await put(entries);
-      expect(answer.status).toBe(400);
-      expect(answer.json.detail).toContain('phone_to_server');
-    }
-    expect(await pendingEntries(kit.store, ada)).toEqual([]);
-  });
-
   it('a batch of too many entries is refused with the limit', async () => {
     const answer = await kit.post('/usercache/put', `{"user":"ada","phone_to_server":[${'0,'.repeat(300_000)}0]}`);
     expect([answer.status, answer.json.limit_entries]).toEqual([413, 200_000]);
@@ -175,16 +134,6 @@ describe('put', () => {
       expect.stringMatching(/^START \S+ POST \/usercache\/put$/),
       expect.stringMatching(new RegExp(`^END \\S+ POST /usercache/put ${ada} SECONDS$`)),
     ]);
-  });
-
-  it('the profile records the last put', async () => {
-    await put([androidLocation(ts), iosActivity(ts + 20), androidLocation(ts - 100)]);
-    const profile = await kit.post('/profile/get', { user: 'ada' });
-    expect(profile.json).toMatchObject({
-      last_put_ts: 1463540400.25,
-      last_phone_data_ts: ts + 20,
-      last_location_ts: ts - 0.6,
-    });
   });
 
   it('putone stores one entry like a put', async () => {

@@ -186,10 +186,6 @@ describe('metrics', () => {
     const month = { freq: 'MONTHLY', start_time: { year: 2016, month: 5 }, end_time: { year: 2016 }, metric: 'count' };
     expect((await call('/result/metrics/local_date', month)).json.user_metrics).toMatchObject([{ WALKING: 2, CAR: 1 }]);
   });
-
-  it('other types of time are unknown routes', async () => {
-    expect((await call('/result/metrics/weekly', range)).status).toBe(404);
-  });
 });
 
 const timestamps = { freq: 'D', start_time: 0, end_time: 2e9 };

@@ -101,17 +101,6 @@ it('a person corrects the mode of a trip, sees it on the next page, and undoes i
   expect(shown(await dayPage())).toBe(shown(before));
 });
 
-it('the undo of a saved answer lets the answer before it count again', async () => {
-  const html = await formsOf(0);
-  await label(html, { mode: 'bus' });
-  const saved = await label(html, { mode: 'air' });
-  expect(await dayPage()).toMatch(/<li class="trip".*?Plane/s);
-  await undoIn(await page(saved));
-  expect(await dayPage()).toMatch(/<li class="trip".*?Bus/s);
-  await undoLast();
-  expect(await dayPage()).not.toContain('id="stated"');
-});
-
 it('an answer without a mode changes nothing, and a new answer overrides an earlier correction', async () => {
   const before = await dayPage();
   const html = await formsOf(0);
@@ -277,13 +266,6 @@ it('the map measures distances from home, wherever the day begins', async () => 
   await correct({ ...formWith(html, 'What do you call this place?', '<h3>Place B</h3>'), name: 'home' });
   expect(await dayPage()).toContain('Rings: distance from Home.');
   await undoLast();
-});
-
-it('the latest correction counts, also one that repeats an earlier one', async () => {
-  const { csrf, ts } = formWith(await formsOf(0), 'I did not make this trip');
-  for (const mode of ['train', 'ferry', 'train']) await correct({ csrf: csrf!, day, kind: 'mode', ts: ts!, mode });
-  expect(await dayPage()).toMatch(/<li class="trip".*?Train/s);
-  await undoAll();
 });
 
 it('excluded time has no trips and is shown as ignored, until the correction is undone', async () => {

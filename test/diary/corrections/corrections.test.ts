@@ -10,7 +10,7 @@ import type { TripRecord } from '../../../src/model/trip.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { rebuild } from '../../../src/upkeep/rebuild-user.ts';
 import { chainProblems } from '../../support/chain.ts';
-import { correction, correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
+import { correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
 import {
   chainOf,
   type Derived,
@@ -23,7 +23,7 @@ import {
   put,
 } from '../../support/diary.ts';
 import { anyLife, deliveriesOf, runs } from '../../support/lives.ts';
-import { newUser, useStore } from '../../support/store.ts';
+import { useStore } from '../../support/store.ts';
 
 const store = useStore();
 
