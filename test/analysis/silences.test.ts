@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { findGaps } from '../../src/analysis/clean/gaps.ts';
 import type { Location, Motion, Observations, PhoneEvent } from '../../src/analysis/clean/observations.ts';
 import { motionTypes, states, transitions } from '../../src/model/payloads.ts';
+import { row } from '../support/row.ts';
 
 const hour = 3600;
 const late = 8 * hour;
@@ -46,102 +47,85 @@ const seenAfter = (...of: Parameters<typeof gapsOf>) => gapsOf(...of).seen;
 const stopped = event(60, 'STOPPED_MOVING');
 const left = event(60, 'EXITED_GEOFENCE');
 const atStart = event(0, 'STOPPED_MOVING');
+const time = row<[title: string, fixes: Fix[], events: PhoneEvent[]]>;
 
-it.each<[title: string, fixes: Fix[], events: PhoneEvent[], expected: string[]]>([
-  [
+it.each([
+  time(
     'a stay if the phone waited for the user to leave and is still there',
     [0, [late + 30, 400]],
     [stopped, event(late, 'EXITED_GEOFENCE')],
-    [],
-  ],
-  ['movement if the phone is elsewhere afterwards', [0, [late, 5000]], [stopped], [`60-${late} moved`]],
-  ['a stay up to 1 km away', [0, [late, 999.9]], [atStart], []],
-  ['movement farther away', [0, [late, 1000.1]], [atStart], [`0-${late} moved`]],
-  ['silent if the phone was on the way', [0, late], [left], [`60-${late} silent`]],
-  ['silent if no event of the phone gives a reason', [0, late], [event(60, 'NOP')], [`60-${late} silent`]],
-  ['off if the user turned tracking off', [0, late], [event(60, 'STOP_TRACKING')], [`60-${late} tracking off`]],
-  ['off, also elsewhere', [0, [late, 5000]], [event(60, 'STOP_TRACKING')], [`60-${late} tracking off`]],
-  [
-    'no permission if the phone reports a tracking error',
-    [0, late],
-    [event(60, 'TRACKING_ERROR')],
-    [`60-${late} no permission`],
-  ],
-  ['a phone that was off if it boots afterwards', [0, late], [left, event(late, 'BOOTED')], [`60-${late} phone off`]],
-  ['silent if it boots after the next location', [0, late], [left, event(late + 100, 'BOOTED')], [`60-${late} silent`]],
-  [
+  )``,
+  time('movement if the phone is elsewhere afterwards', [0, [late, 5000]], [stopped])`60-${late} moved`,
+  time('a stay up to 1 km away', [0, [late, 999.9]], [atStart])``,
+  time('movement farther away', [0, [late, 1000.1]], [atStart])`0-${late} moved`,
+  time('silent if the phone was on the way', [0, late], [left])`60-${late} silent`,
+  time('silent if no event of the phone gives a reason', [0, late], [event(60, 'NOP')])`60-${late} silent`,
+  time('off if the user turned tracking off', [0, late], [event(60, 'STOP_TRACKING')])`60-${late} tracking off`,
+  time('off, also elsewhere', [0, [late, 5000]], [event(60, 'STOP_TRACKING')])`60-${late} tracking off`,
+  time('no permission if the phone reports a tracking error', [0, late], [event(60, 'TRACKING_ERROR')])`
+    60-${late} no permission`,
+  time('a phone that was off if it boots afterwards', [0, late], [left, event(late, 'BOOTED')])`60-${late} phone off`,
+  time('silent if it boots after the next location', [0, late], [left, event(late + 100, 'BOOTED')])`
+    60-${late} silent`,
+  time(
     'silent also at rest, if the phone usually reports there every few minutes',
     [0, 300, 600, 900, 1200, 1500, 30_000, 30_300],
     [atStart],
-    ['1500-30000 silent'],
-  ],
-  ['a stay after two reports at rest', [0, 300, late], [atStart], []],
-  ['silent after three', [0, 300, 600, late], [atStart], [`600-${late} silent`]],
-  [
+  )`1500-30000 silent`,
+  time('a stay after two reports at rest', [0, 300, late], [atStart])``,
+  time('silent after three', [0, 300, 600, late], [atStart])`600-${late} silent`,
+  time(
     'silent after three, also if an event repeats that the phone is at rest',
     [0, 300, 600, late],
     [0, 200, 500].map((ts) => event(ts, 'STOPPED_MOVING')),
-    [`600-${late} silent`],
-  ],
-  ['a stay, which begins the number of reports again', [0, 300, late, late + 300, 2 * late], [atStart], []],
-  [
+  )`600-${late} silent`,
+  time('a stay, which begins the number of reports again', [0, 300, late, late + 300, 2 * late], [atStart])``,
+  time(
     'silent if the next event reports a trip',
     [0, late, late + 600],
     [stopped, event(late + 300, 'STOPPED_MOVING', 'ONGOING_TRIP')],
-    [`60-${late} silent`],
-  ],
-  [
+  )`60-${late} silent`,
+  time(
     'a stay if the next event reports that the user left the place',
     [0, late],
     [stopped, event(late + 300, 'EXITED_GEOFENCE', 'WAITING_FOR_TRIP_START')],
-    [],
-  ],
-  [
+  )``,
+  time(
     'a stay if only a later event reports a trip',
     [0, late],
     [stopped, event(late + 100, 'NOP'), event(late + 300, 'NOP', 'ONGOING_TRIP')],
-    [],
-  ],
-  [
+  )``,
+  time(
     'silent if an event up to 45 minutes later reports a trip',
     [0, late, late + 800, late + 1600, late + 2400],
     [stopped, event(late + 2700, 'NOP', 'ONGOING_TRIP')],
-    [`60-${late} silent`],
-  ],
-  [
+  )`60-${late} silent`,
+  time(
     'a stay if an event reports it later',
     [0, late, late + 800, late + 1600, late + 2400],
     [stopped, event(late + 2701, 'NOP', 'ONGOING_TRIP')],
-    [],
-  ],
-  [
+  )``,
+  time(
     'silent once, if the phone was on the way and an event reports a trip',
     [0, late, late + 800, late + 1600, late + 2400],
     [left, event(late + 300, 'NOP', 'ONGOING_TRIP')],
-    [`60-${late} silent`],
-  ],
-  [
+  )`60-${late} silent`,
+  time(
     'a stay if the app was opened meanwhile',
     [0, late + 30],
     [stopped, event(120, 'INITIALIZE', 'WAITING_FOR_TRIP_START')],
-    [],
-  ],
-  [
-    'silent if the app had not run',
-    [0, late + 30],
-    [stopped, event(late, 'INITIALIZE', 'START')],
-    [`60-${late} silent`],
-  ],
-  [
+  )``,
+  time('silent if the app had not run', [0, late + 30], [stopped, event(late, 'INITIALIZE', 'START')])`
+    60-${late} silent`,
+  time(
     'a stay if the phone sends locations during trips only, even without the event of leaving',
     [0, 300, 600, 900, 30_000],
     [atStart, event(900, 'STOPPED_MOVING', 'ONGOING_TRIP')],
-    [],
-  ],
-  ['no gap in 15 minutes', [0, 900], [], []],
-  ['silent for longer than that', [0, 901], [], ['0-901 silent']],
+  )``,
+  time('no gap in 15 minutes', [0, 900], [])``,
+  time('silent for longer than that', [0, 901], [])`0-901 silent`,
 ])('a time without entries is %s', (_, fixes, events, expected) => {
-  expect(reasons(fixes, events)).toEqual(expected);
+  expect(reasons(fixes, events).join()).toBe(expected);
 });
 
 it.each<[title: string, seconds: number, metres: number, expected: string[], more?: number]>([

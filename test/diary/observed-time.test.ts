@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { observedDays, type TimeSpan, unobservedWithin } from '../../src/diary/observed-time.ts';
 import { addDays, localDay, startOfDay } from '../../src/model/time.ts';
 import type { Silence, TripRecord } from '../../src/model/trip.ts';
+import { row } from '../support/row.ts';
 
 const seen = { phone: 'waits', at: null, reports: 0, stay: null } as const;
 const day = '2024-03-12';
@@ -44,44 +45,32 @@ function dayOf({ known: [from, ts] = [begin, end], silences = [], phone, ...sour
   return observedDays({ links: [], zone: 'Europe/Berlin', ...source, observed }, day, day)[0]!;
 }
 
-it.each<[title: string, Given, expected: string]>([
-  [
-    'is moving in trips, staying between them, and unobserved where the phone was silent',
-    {
-      links: [ride(0, 3600), ride(9000, 9600, { silences: [gap(7200, 9000, 'silent')] })],
-      known: [-600, 10_800],
-      zone: 'UTC',
-    },
-    '-43200 before the first location, -600 staying, 0 moving, 3600 staying, 7200 silent, 9000 moving, 9600 staying, 10800 nothing received',
-  ],
-  [
-    'is unobserved where the clock of the phone was wrong, without another sign of a gap',
-    { causes: [{ from: noon, to: noon + 600, reason: 'clock wrong' }] },
-    '-43200 staying, 0 clock wrong, 600 staying',
-  ],
-  [
-    'is moving in a tunnel on a trip, and has no location after it if the phone reported movement',
-    {
-      links: [ride(0, 3600, { silences: [gap(60, 900, 'no location')] })],
-      known: [0, 6000],
-      phone: { unlocated: noon + 5000 },
-    },
-    '-43200 before the first location, 0 moving, 3600 staying, 5000 no location, 6000 nothing received',
-  ],
-  [
-    'is moving in a trip that a correction added to a time without entries, and unobserved around it',
-    {
-      links: [ride(0, 3600)].map((one) => ({ ...one, trip: { ...one.trip!, source: 'correction' } })),
-      known: [begin, -600],
-      exclusions: [{ start_ts: noon + 1800, end_ts: noon + 7200 }],
-    },
-    '-43200 staying, -600 nothing received, 0 moving, 3600 taken out, 7200 nothing received',
-  ],
-  [
-    'has tracking off as the reason after the last event of the phone',
-    { known: [begin, 60], phone: { phone: 'off' } },
-    '-43200 staying, 60 tracking off',
-  ],
+const dayThat = row<[title: string, Given]>;
+
+it.each([
+  dayThat('is moving in trips, staying between them, and unobserved where the phone was silent', {
+    links: [ride(0, 3600), ride(9000, 9600, { silences: [gap(7200, 9000, 'silent')] })],
+    known: [-600, 10_800],
+    zone: 'UTC',
+  })`
+    -43200 before the first location, -600 staying, 0 moving, 3600 staying, 7200 silent, 9000 moving, 9600 staying, 10800 nothing received`,
+  dayThat('is unobserved where the clock of the phone was wrong, without another sign of a gap', {
+    causes: [{ from: noon, to: noon + 600, reason: 'clock wrong' }],
+  })`-43200 staying, 0 clock wrong, 600 staying`,
+  dayThat('is moving in a tunnel on a trip, and has no location after it if the phone reported movement', {
+    links: [ride(0, 3600, { silences: [gap(60, 900, 'no location')] })],
+    known: [0, 6000],
+    phone: { unlocated: noon + 5000 },
+  })`-43200 before the first location, 0 moving, 3600 staying, 5000 no location, 6000 nothing received`,
+  dayThat('is moving in a trip that a correction added to a time without entries, and unobserved around it', {
+    links: [ride(0, 3600)].map((one) => ({ ...one, trip: { ...one.trip!, source: 'correction' } })),
+    known: [begin, -600],
+    exclusions: [{ start_ts: noon + 1800, end_ts: noon + 7200 }],
+  })`-43200 staying, -600 nothing received, 0 moving, 3600 taken out, 7200 nothing received`,
+  dayThat('has tracking off as the reason after the last event of the phone', {
+    known: [begin, 60],
+    phone: { phone: 'off' },
+  })`-43200 staying, 60 tracking off`,
 ])('a day %s', (_, given, expected) => {
   const { spans, moving_s, staying_s, unobserved_s } = dayOf(given);
   expect(spans.map(({ from, kind, reason }) => `${from - noon} ${reason ?? kind}`).join(', ')).toBe(expected);

@@ -10,6 +10,7 @@ import {
 } from '../../../src/analysis/clean/observations.ts';
 import type { Resume } from '../../../src/model/trip.ts';
 import { at, event, iosAt, iosMoving, motions, moving, since, t0 } from '../../support/phone.ts';
+import { row } from '../../support/row.ts';
 
 interface Given {
   locations: Location[];
@@ -50,56 +51,45 @@ const inTunnel = (...events: PhoneEvent[]): Given => ({
   events,
 });
 const atEnd = (locations: Location[], ...events: PhoneEvent[]): Given => ({ locations, events, endOfData: true });
+const data = row<[title: string, given: Given]>;
 
-it.each<[title: string, given: Given, trips: [number, number][], open: number | null]>([
-  ['no data', { locations: [], endOfData: true }, [], null],
+/** The candidates from their start to their end, and the start of an open trip. */
+it.each([
+  data('no data', { locations: [], endOfData: true })``,
   // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
-  ['the middle of five minutes within 100 m', { locations: [...ride, ...standing(630, 1200)] }, [[0, 720]], null],
-  ['no end at a stop of four minutes', { locations: [...ride, ...standing(630, 810), ...onwards(840)] }, [], 0],
-  [
-    'an end at an errand of ten minutes',
-    { locations: [...ride, ...standing(630, 1200), ...onwards(1230)] },
-    [[0, 720]],
-    1260,
-  ],
-  [
-    'a location near the end, which joins it, and one after more than a minute, which begins a trip',
-    { locations: [...ride, ...standing(630, 1200), at(1261, 6000)] },
-    [[0, 720]],
-    1261,
-  ],
-  ['the first location 100 m away', { locations: [...ride, ...standing(630, 900), at(930, 6101)] }, [[0, 720]], 930],
-  ['no dwell in a few locations', { locations: [...ride, ...standing(700, 1100, 200)] }, [], 0],
-  [
-    'the last of the locations that lie together before a gap',
-    { locations: [...ride, ...standing(630, 750), at(2000, 30_000)] },
-    [[0, 660]], // 600 to 750 lie together
-    2000,
-  ],
-  ['one end of a user who stays at home', { locations: [...ride, ...standing(605, 4000, 5)] }, [[0, 730]], null],
-  ['no end at a gap of exactly ten minutes', { locations: [...ride, at(1200, 12_000)] }, [], 0],
-  ['no end at a gap in which the phone read "still"', afterGap(1300, 20_000, motions(900, 900, 'STILL')), [], 0],
-  ['no end at a gap with motion', afterGap(1300, 20_000), [], 0],
-  ['an end at a gap slower than 1/3 m/s', afterGap(1300, 6000 + 233), [[0, 600]], 1300],
-  ['no end at a gap of 45 minutes with motion', afterGap(600 + 2700, 60_000), [], 0],
-  ['an end at a longer gap', afterGap(600 + 2701, 60_000), [[0, 600]], 3301],
-  ['no end at an hour with readings all the time', afterGap(600 + 3600, 60_000, sparse), [], 0],
-  ['no end at a gap of 12 hours as fast as a plane', afterGap(600 + 12 * 3600, 2_600_000), [], 0],
-  ['an end at a longer one', afterGap(600 + 12 * 3600 + 1, 2_600_000), [[0, 600]], 43_801],
-  ['an end at a restart', { locations: ride, events: [event(310, 'BOOTED')] }, [[0, 300]], 330],
-  ['an end where tracking stops', { locations: ride, events: [event(310, 'STOP_TRACKING')] }, [[0, 300]], 330],
-  ['no end where the app starts', { locations: ride, events: [event(310, 'INITIALIZE')] }, [], 0],
-  ['an iPhone: no end at a gap of exactly ten minutes', { locations: [...walk, iosAt(1200, 1300)] }, [], 0],
-  ['an iPhone: no end in a tunnel', inTunnel(), [], 0],
-  [
-    'an iPhone: an end at a slow gap with motion',
-    { ...inTunnel(), locations: [...walk, iosAt(1500, 1499)] },
-    [[0, 600]],
-    1500,
-  ],
-  ['an iPhone: an end at a restart in a gap', inTunnel(event(900, 'BOOTED')), [[0, 600]], 1500],
-  ['an iPhone: no end at a restart within ten minutes', inTunnel(event(310, 'BOOTED')), [], 0],
-  [
+  data('the middle of five minutes within 100 m', { locations: [...ride, ...standing(630, 1200)] })`0-720`,
+  data('no end at a stop of four minutes', { locations: [...ride, ...standing(630, 810), ...onwards(840)] })`open 0`,
+  data('an end at an errand of ten minutes', { locations: [...ride, ...standing(630, 1200), ...onwards(1230)] })`
+    0-720, open 1260`,
+  data('a location near the end, which joins it, and one after more than a minute, which begins a trip', {
+    locations: [...ride, ...standing(630, 1200), at(1261, 6000)],
+  })`0-720, open 1261`,
+  data('the first location 100 m away', { locations: [...ride, ...standing(630, 900), at(930, 6101)] })`
+    0-720, open 930`,
+  data('no dwell in a few locations', { locations: [...ride, ...standing(700, 1100, 200)] })`open 0`,
+  data('the last of the locations that lie together before a gap', {
+    locations: [...ride, ...standing(630, 750), at(2000, 30_000)],
+  })`0-660, open 2000`,
+  data('one end of a user who stays at home', { locations: [...ride, ...standing(605, 4000, 5)] })`0-730`,
+  data('no end at a gap of exactly ten minutes', { locations: [...ride, at(1200, 12_000)] })`open 0`,
+  data('no end at a gap in which the phone read "still"', afterGap(1300, 20_000, motions(900, 900, 'STILL')))`open 0`,
+  data('no end at a gap with motion', afterGap(1300, 20_000))`open 0`,
+  data('an end at a gap slower than 1/3 m/s', afterGap(1300, 6000 + 233))`0-600, open 1300`,
+  data('no end at a gap of 45 minutes with motion', afterGap(600 + 2700, 60_000))`open 0`,
+  data('an end at a longer gap', afterGap(600 + 2701, 60_000))`0-600, open 3301`,
+  data('no end at an hour with readings all the time', afterGap(600 + 3600, 60_000, sparse))`open 0`,
+  data('no end at a gap of 12 hours as fast as a plane', afterGap(600 + 12 * 3600, 2_600_000))`open 0`,
+  data('an end at a longer one', afterGap(600 + 12 * 3600 + 1, 2_600_000))`0-600, open 43801`,
+  data('an end at a restart', { locations: ride, events: [event(310, 'BOOTED')] })`0-300, open 330`,
+  data('an end where tracking stops', { locations: ride, events: [event(310, 'STOP_TRACKING')] })`0-300, open 330`,
+  data('no end where the app starts', { locations: ride, events: [event(310, 'INITIALIZE')] })`open 0`,
+  data('an iPhone: no end at a gap of exactly ten minutes', { locations: [...walk, iosAt(1200, 1300)] })`open 0`,
+  data('an iPhone: no end in a tunnel', inTunnel())`open 0`,
+  data('an iPhone: an end at a slow gap with motion', { ...inTunnel(), locations: [...walk, iosAt(1500, 1499)] })`
+    0-600, open 1500`,
+  data('an iPhone: an end at a restart in a gap', inTunnel(event(900, 'BOOTED')))`0-600, open 1500`,
+  data('an iPhone: no end at a restart within ten minutes', inTunnel(event(310, 'BOOTED')))`open 0`,
+  data(
     'an iPhone: noise at the place, which joins the ended trip at any time, and a step of 50 m, which begins the next',
     {
       locations: [
@@ -111,21 +101,18 @@ it.each<[title: string, given: Given, trips: [number, number][], open: number | 
         iosAt(20_200, 1330),
       ],
     },
-    [[0, 600]],
-    20_200,
-  ],
-  ['no end of data without a report of the phone', atEnd(ride), [], 0],
-  [
+  )`0-600, open 20200`,
+  data('no end of data without a report of the phone', atEnd(ride))`open 0`,
+  data(
     'the last locations that lie together before a report',
     atEnd([...ride, ...standing(630, 750)], event(760, 'STOPPED_MOVING')),
-    [[0, 660]],
-    null,
-  ],
-  ['no report while data may come', { locations: ride, events: [event(700, 'STOPPED_MOVING')] }, [], 0],
-  ['no report before the last location', atEnd(ride, event(590, 'STOPPED_MOVING')), [], 0],
-  ['no other report', atEnd(ride, event(700, 'TRIP_END_DETECTED')), [], 0],
-])('the search for candidates finds %s', (_, given, trips, open) => {
-  expect(segment(given)).toMatchObject({ trips, open });
+  )`0-660`,
+  data('no report while data may come', { locations: ride, events: [event(700, 'STOPPED_MOVING')] })`open 0`,
+  data('no report before the last location', atEnd(ride, event(590, 'STOPPED_MOVING')))`open 0`,
+  data('no other report', atEnd(ride, event(700, 'TRIP_END_DETECTED')))`open 0`,
+])('the search for candidates finds %s', (_, given, expected) => {
+  const { trips, open } = segment(given);
+  expect([...trips.map((one) => one.join('-')), ...(open === null ? [] : [`open ${open}`])].join(', ')).toBe(expected);
 });
 
 it('a candidate names the time from which the next search continues, and when it became final', () => {

@@ -14,6 +14,7 @@ import {
   settledUntil,
 } from '../../../src/web/pages/day-items.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
+import { row } from '../../support/row.ts';
 
 const [from, to] = [10_000, 96_400];
 
@@ -60,127 +61,78 @@ it.each([
 
 const before = trip(1000, 5000, 0, 1);
 const after = trip(200_000, 200_600, 1, 2);
+const dayWith = row<[title: string, spans: object[], day: Parameters<typeof listed>[1]]>;
 
-it.each<[string, object[], Parameters<typeof listed>[1], string]>([
-  ['without trips', [stay(from, to), off(to, to + 90)], {}, `gap ${to}-${to + 90} silent - - 1`],
-  ['after a trip', [stay(from, to)], { before }, `stay ${from}-${to} 1 since 5000`],
-  [
-    'after a trip that ended 61 s before',
-    [stay(from, to)],
-    { before: trip(1, from - 61, 0, 1) },
-    `stay ${from}-${to} 1 since 9939`,
-  ],
-  [
-    'after a trip that ended 60 s before',
-    [stay(from, to)],
-    { before: trip(1, from - 60, 0, 1) },
-    `stay ${from}-${to} 1`,
-  ],
-  ['before a trip', [stay(from, to)], { after }, `stay ${from}-${to} 1`],
-  [
-    'with a stay that begins within the day',
-    [off(from, 20_000), stay(20_000, to)],
-    { before },
-    `gap ${from}-20000 silent 1 - 1, stay 20000-${to} 1`,
-  ],
-  [
+it.each([
+  dayWith('without trips', [stay(from, to), off(to, to + 90)], {})`gap ${to}-${to + 90} silent - - 1`,
+  dayWith('after a trip', [stay(from, to)], { before })`stay ${from}-${to} 1 since 5000`,
+  dayWith('after a trip that ended 61 s before', [stay(from, to)], { before: trip(1, from - 61, 0, 1) })`
+    stay ${from}-${to} 1 since 9939`,
+  dayWith('after a trip that ended 60 s before', [stay(from, to)], { before: trip(1, from - 60, 0, 1) })`
+    stay ${from}-${to} 1`,
+  dayWith('before a trip', [stay(from, to)], { after })`stay ${from}-${to} 1`,
+  dayWith('with a stay that begins within the day', [off(from, 20_000), stay(20_000, to)], { before })`
+    gap ${from}-20000 silent 1 - 1, stay 20000-${to} 1`,
+  dayWith(
     'with a gap before, and one after the last location',
     [off(from, 20_000), stay(20_000, 30_000), off(30_000, to)],
     { locatedUntil: 30_000 },
-    `gap 10000-20000 silent - - 1, gap 30000-${to} no location - - 1`,
-  ],
-  ['up to now', [stay(from, to)], { before, now: 30_000 }, 'stay 10000-30000 1 since 5000'],
-  ['that has not begun', [stay(from, to)], { before, now: from }, ''],
-  [
-    'with a trip',
-    [stay(from, 20_000), moving(20_000, 21_000), stay(21_000, to)],
-    { trips: [trip(20_000, 21_000, 1, 2)] },
-    `stay 10000-20000 1, trip 20000-21000, stay 21000-${to} 2`,
-  ],
-  [
-    'with a trip that touches a stay',
-    [stay(from, 20_000), stay(21_000, to)],
-    { trips: [trip(20_000, 21_000, 1, 2)] },
-    `stay 10000-20000 1, stay 21000-${to} 2`,
-  ],
-  [
-    'with a trip in two spans',
-    [moving(from, 20_000), moving(20_000, to)],
-    { trips: [trip(9000, 99_000, 1, 2)] },
-    `trip ${from}-${to}`,
-  ],
-  [
-    'with a stay that begins a second before the end of a trip',
-    [stay(20_000, to)],
-    { trips: [trip(15_000, 20_001, 1, 2)] },
-    `trip 15000-20001, stay 20000-${to} 2`,
-  ],
-  [
-    'with a stay that begins earlier',
-    [stay(20_000, to)],
-    { before, trips: [trip(15_000, 20_001.5, 7, 2)] },
-    `trip 15000-20001.5, stay 20000-${to} 1`,
-  ],
-  [
-    'with a gap before a trip',
-    [off(from, 20_000), moving(20_000, 21_000)],
-    { before, trips: [trip(20_000, 21_000, 3, 2)] },
-    'gap 10000-20000 silent 1 3 1, trip 20000-21000',
-  ],
-  [
-    'with a gap that reaches into a trip',
-    [off(from, 20_000)],
-    { before, trips: [trip(15_000, 21_000, 3, 2)] },
-    'gap 10000-15000 silent 1 3 1, trip 15000-21000',
-  ],
-  [
-    'with a gap around a trip',
-    [off(from, 20_000)],
-    { before, trips: [trip(15_000, 20_000, 3, 2)] },
-    'gap 10000-20000 silent 1 - 1, trip 15000-20000',
-  ],
-  ['with a gap within a trip', [off(15_000, 20_000)], { trips: [trip(15_000, 20_000, 3, 2)] }, 'trip 15000-20000'],
-  [
-    'with a gap that begins before a trip',
-    [off(15_000, 20_000)],
-    { trips: [trip(15_001, 20_000, 3, 2)] },
-    'gap 15000-20000 silent 3 - 1, trip 15001-20000',
-  ],
-  [
-    'with a gap up to a second after the start of a trip',
-    [off(15_000, 20_001)],
-    { after: trip(20_000, 21_000, 3, 2) },
-    'gap 15000-20001 silent 3 3 1',
-  ],
-  ['with a gap of 60 s', [off(15_000, 15_060)], { after }, 'gap 15000-15060 silent 1 1 1'],
-  ['with a gap of 59 s', [off(15_000, 15_059)], { after }, ''],
-  [
+  )`gap 10000-20000 silent - - 1, gap 30000-${to} no location - - 1`,
+  dayWith('up to now', [stay(from, to)], { before, now: 30_000 })`stay 10000-30000 1 since 5000`,
+  dayWith('that has not begun', [stay(from, to)], { before, now: from })``,
+  dayWith('with a trip', [stay(from, 20_000), moving(20_000, 21_000), stay(21_000, to)], {
+    trips: [trip(20_000, 21_000, 1, 2)],
+  })`stay 10000-20000 1, trip 20000-21000, stay 21000-${to} 2`,
+  dayWith('with a trip that touches a stay', [stay(from, 20_000), stay(21_000, to)], {
+    trips: [trip(20_000, 21_000, 1, 2)],
+  })`stay 10000-20000 1, stay 21000-${to} 2`,
+  dayWith('with a trip in two spans', [moving(from, 20_000), moving(20_000, to)], {
+    trips: [trip(9000, 99_000, 1, 2)],
+  })`trip ${from}-${to}`,
+  dayWith('with a stay that begins a second before the end of a trip', [stay(20_000, to)], {
+    trips: [trip(15_000, 20_001, 1, 2)],
+  })`trip 15000-20001, stay 20000-${to} 2`,
+  dayWith('with a stay that begins earlier', [stay(20_000, to)], { before, trips: [trip(15_000, 20_001.5, 7, 2)] })`
+    trip 15000-20001.5, stay 20000-${to} 1`,
+  dayWith('with a gap before a trip', [off(from, 20_000), moving(20_000, 21_000)], {
+    before,
+    trips: [trip(20_000, 21_000, 3, 2)],
+  })`gap 10000-20000 silent 1 3 1, trip 20000-21000`,
+  dayWith('with a gap that reaches into a trip', [off(from, 20_000)], { before, trips: [trip(15_000, 21_000, 3, 2)] })`
+    gap 10000-15000 silent 1 3 1, trip 15000-21000`,
+  dayWith('with a gap around a trip', [off(from, 20_000)], { before, trips: [trip(15_000, 20_000, 3, 2)] })`
+    gap 10000-20000 silent 1 - 1, trip 15000-20000`,
+  dayWith('with a gap within a trip', [off(15_000, 20_000)], { trips: [trip(15_000, 20_000, 3, 2)] })`
+    trip 15000-20000`,
+  dayWith('with a gap that begins before a trip', [off(15_000, 20_000)], { trips: [trip(15_001, 20_000, 3, 2)] })`
+    gap 15000-20000 silent 3 - 1, trip 15001-20000`,
+  dayWith('with a gap up to a second after the start of a trip', [off(15_000, 20_001)], {
+    after: trip(20_000, 21_000, 3, 2),
+  })`gap 15000-20001 silent 3 3 1`,
+  dayWith('with a gap of 60 s', [off(15_000, 15_060)], { after })`gap 15000-15060 silent 1 1 1`,
+  dayWith('with a gap of 59 s', [off(15_000, 15_059)], { after })``,
+  dayWith(
     'with gaps of one reason that follow each other or a stay of less than 5 minutes',
     [
       ...[off(10_000, 11_000), off(11_000, 12_000), stay(12_000, 12_299), off(12_299, 13_000)],
       ...[off(13_000, 14_000, 'phone off'), stay(14_000, 14_300), off(14_300, 15_000, 'phone off')],
     ],
     { before, after },
-    'gap 10000-13000 silent 1 1 3, gap 13000-14000 phone off 1 1 1, stay 14000-14300 1, gap 14300-15000 phone off 1 1 1',
-  ],
-  [
-    'with a stay of a minute that began the day before',
-    [stay(from, from + 60), off(from + 60, 20_000)],
-    { before },
-    `stay ${from}-${from + 60} 1 since 5000, gap ${from + 60}-20000 silent 1 - 1`,
-  ],
-  [
+  )`
+    gap 10000-13000 silent 1 1 3, gap 13000-14000 phone off 1 1 1, stay 14000-14300 1, gap 14300-15000 phone off 1 1 1`,
+  dayWith('with a stay of a minute that began the day before', [stay(from, from + 60), off(from + 60, 20_000)], {
+    before,
+  })`stay ${from}-${from + 60} 1 since 5000, gap ${from + 60}-20000 silent 1 - 1`,
+  dayWith(
     'with a stay of less than a minute that began the day before',
     [stay(from, from + 59), off(from + 59, 20_000)],
     { before },
-    `gap ${from + 59}-20000 silent 1 - 1`,
-  ],
-  [
+  )`gap ${from + 59}-20000 silent 1 - 1`,
+  dayWith(
     'with a stay of a second, and one of less',
     [off(from, 20_000), stay(20_000, 20_001), off(30_000, 40_000, 'phone off'), stay(40_000, 40_000.9)],
     { before },
-    `gap ${from}-20000 silent 1 - 1, stay 20000-20001 1, gap 30000-40000 phone off 1 - 1`,
-  ],
+  )`gap ${from}-20000 silent 1 - 1, stay 20000-20001 1, gap 30000-40000 phone off 1 - 1`,
 ])('a day %s', (_, spans, day, expected) => {
   expect(listed(spans, day)).toBe(expected);
 });
