@@ -5,7 +5,7 @@ import type { AnalyseInput } from '../../src/analysis/analyse.ts';
 import type { Location } from '../../src/analysis/clean/observations.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { chainProblems } from '../support/chain.ts';
-import { at, event, iosAt, motion, motions, moving, since, spot, t0 } from '../support/phone.ts';
+import { at, event, iosAt, motions, moving, since, spot, t0 } from '../support/phone.ts';
 import { analysed, hour, linksOf, minute, rideAndRest } from './kit.ts';
 
 /** Ten minutes at 10 m/s from `from` on, then ten minutes of rest: 6 km. */
@@ -223,13 +223,13 @@ describe('untracked time', () => {
   });
 });
 
-describe('an analysis in stretches', () => {
-  const motions = [...readings, motion(4 * hour, 'WALKING')];
-
-  it('leaves a link that depends on data not loaded yet to the next stretch', () => {
-    const until = (seconds: number) =>
-      analysed({ locations: locations.filter((l) => since(l.ts) < seconds), motions, loadedUntil: t0 + seconds });
-    expect(until(hour).records).toEqual([]);
-    expect(until(hour + 1).records).toHaveLength(1);
-  });
+it('an analysis in stretches leaves a link that depends on data not loaded yet to the next stretch', () => {
+  const until = (seconds: number) =>
+    analysed({
+      locations: locations.filter((l) => since(l.ts) < seconds),
+      motions: readings,
+      loadedUntil: t0 + seconds,
+    });
+  expect(until(hour).records).toEqual([]);
+  expect(until(hour + 1).records).toHaveLength(1);
 });

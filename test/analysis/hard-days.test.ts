@@ -251,67 +251,61 @@ describe('the diary has one trip for', () => {
   });
 });
 
-describe('a flight', () => {
-  // Known limit: the ways to and from an airport without a wait are part of the flight, see docs/quality.md.
-  it('without a location for hours is by air, with the length of the flight', async () => {
-    const flown: Part = { ...drive(3 * 3600, 220), silent: true, word: null };
-    const { trips } = await dayOf([drive(900), walk(120), flown, walk(120), drive(900)]);
-    expect(trips.flatMap(modesOf)).toContain('AIR_OR_HSR');
-    expectRatio(wayOf(trips), 3 * 3600 * 220, 0.1);
-  });
-
-  it('with locations on board is between two drives, which keep a mode', async () => {
-    const flown: Part = { seconds: 3600, speed: 220, word: 'still' };
-    const ends = [rest(600), walk(240)];
-    const { trips } = await dayOf([drive(900), ...ends, flown, ...ends, drive(900)]);
-    const found = trips.flatMap(modesOf);
-    expect(found).toContain('AIR_OR_HSR');
-    for (const end of [found[0], found.at(-1)]) expect(end).toMatch(/^(CAR|BUS|TRAIN)$/); // a straight drive at one speed
-    for (const { mode_confidence } of trips.flatMap(({ sections }) => sections)) expect(mode_confidence).not.toBeNaN();
-  });
+// Known limit: the ways to and from an airport without a wait are part of the flight, see docs/quality.md.
+it('a flight without a location for hours is by air, with the length of the flight', async () => {
+  const flown: Part = { ...drive(3 * 3600, 220), silent: true, word: null };
+  const { trips } = await dayOf([drive(900), walk(120), flown, walk(120), drive(900)]);
+  expect(trips.flatMap(modesOf)).toContain('AIR_OR_HSR');
+  expectRatio(wayOf(trips), 3 * 3600 * 220, 0.1);
 });
 
-describe('a day of strolls', () => {
-  const atHome = [rest(900), asleep(2 * 3600)];
-
-  it('has one trip for each stroll there and back', async () => {
-    const { trips } = await analysed(pushedDay(repeated(3, walk(420), back(420), ...atHome)));
-    expect(trips.map(modesOf)).toEqual([['WALKING'], ['WALKING'], ['WALKING']]);
-    for (const { distance } of trips.slice(1)) expectRatio(distance, 840 * 1.35, 0.1);
-  });
-
-  // Known limit: such a stroll is two trips that touch, see docs/quality.md.
-  it('with a pause at each turning point has all strolls, and no trips in the hours at home', async () => {
-    const { trips } = await analysed(pushedDay(repeated(3, walk(420), rest(120), back(420), ...atHome)));
-    expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
-    for (const begin of [9060, 18_120]) {
-      const own = trips.filter(({ start_ts, end_ts }) => since(end_ts) > begin - 600 && since(start_ts) < begin + 1500);
-      expectTime(own[0]!.start_ts, begin, 240);
-      expectTime(own.at(-1)!.end_ts, begin + 960, 60);
-      expect(own.slice(1).every((trip, i) => trip.start_ts - own[i]!.end_ts < 60)).toBe(true);
-      expectRatio(wayOf(own), 840 * 1.35, 0.1);
-    }
-  });
+it('a flight with locations on board is between two drives, which keep a mode', async () => {
+  const flown: Part = { seconds: 3600, speed: 220, word: 'still' };
+  const ends = [rest(600), walk(240)];
+  const { trips } = await dayOf([drive(900), ...ends, flown, ...ends, drive(900)]);
+  const found = trips.flatMap(modesOf);
+  expect(found).toContain('AIR_OR_HSR');
+  for (const end of [found[0], found.at(-1)]) expect(end).toMatch(/^(CAR|BUS|TRAIN)$/); // a straight drive at one speed
+  for (const { mode_confidence } of trips.flatMap(({ sections }) => sections)) expect(mode_confidence).not.toBeNaN();
 });
 
-describe('a motion reading of an Android phone', () => {
-  it('makes a run at three metres a second a section on foot, not one by bicycle', async () => {
-    const run: Part = { seconds: 900, speed: 3.1, word: 'walking' };
-    const modesBy = async (part: Part) => (await dayOf([walk(300), part, walk(300)])).trips.flatMap(modesOf);
-    expect(new Set(await modesBy(run))).toEqual(new Set(['WALKING']));
-    expect(await modesBy({ ...run, word: 'cycling' })).toContain('BICYCLING');
-  });
+const atHome = [rest(900), asleep(2 * 3600)];
 
-  it('shows a ride on a bicycle that was parked where a drive ended', async () => {
-    const { trips } = await dayOf([walk(600), rest(300), drive(1200, 11), rest(90), ride(600, 4.5)]);
-    expect(trips.flatMap(modesOf).at(-1)).toBe('BICYCLING');
-  });
+it('a day of strolls has one trip for each stroll there and back', async () => {
+  const { trips } = await analysed(pushedDay(repeated(3, walk(420), back(420), ...atHome)));
+  expect(trips.map(modesOf)).toEqual([['WALKING'], ['WALKING'], ['WALKING']]);
+  for (const { distance } of trips.slice(1)) expectRatio(distance, 840 * 1.35, 0.1);
+});
 
-  it('shows a walk between two drives that is too short to show in the locations', async () => {
-    const platform: Part = { seconds: 120, speed: 0.4, word: 'walking' };
-    const { modes } = await onlyTrip([drive(900, 20), platform, drive(900, 20)]);
-    expect(modes.map((mode) => (motor.test(mode) ? 'ride' : mode))).toEqual(['ride', 'WALKING', 'ride']);
-  });
+// Known limit: such a stroll is two trips that touch, see docs/quality.md.
+it('a day of strolls with a pause at each turning point has all strolls, and no trips in the hours at home', async () => {
+  const { trips } = await analysed(pushedDay(repeated(3, walk(420), rest(120), back(420), ...atHome)));
+  expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
+  for (const begin of [9060, 18_120]) {
+    const own = trips.filter(({ start_ts, end_ts }) => since(end_ts) > begin - 600 && since(start_ts) < begin + 1500);
+    expectTime(own[0]!.start_ts, begin, 240);
+    expectTime(own.at(-1)!.end_ts, begin + 960, 60);
+    expect(own.slice(1).every((trip, i) => trip.start_ts - own[i]!.end_ts < 60)).toBe(true);
+    expectRatio(wayOf(own), 840 * 1.35, 0.1);
+  }
+});
+
+it('a motion reading of an Android phone makes a run at three metres a second a section on foot, not one by bicycle', async () => {
+  const run: Part = { seconds: 900, speed: 3.1, word: 'walking' };
+  const modesBy = async (part: Part) => (await dayOf([walk(300), part, walk(300)])).trips.flatMap(modesOf);
+  expect(new Set(await modesBy(run))).toEqual(new Set(['WALKING']));
+  expect(await modesBy({ ...run, word: 'cycling' })).toContain('BICYCLING');
+});
+
+it('a motion reading of an Android phone shows a ride on a bicycle that was parked where a drive ended', async () => {
+  const { trips } = await dayOf([walk(600), rest(300), drive(1200, 11), rest(90), ride(600, 4.5)]);
+  expect(trips.flatMap(modesOf).at(-1)).toBe('BICYCLING');
+});
+
+it('a motion reading of an Android phone shows a walk between two drives that is too short to show in the locations', async () => {
+  const platform: Part = { seconds: 120, speed: 0.4, word: 'walking' };
+  const { modes } = await onlyTrip([drive(900, 20), platform, drive(900, 20)]);
+  expect(modes.map((mode) => (motor.test(mode) ? 'ride' : mode))).toEqual(['ride', 'WALKING', 'ride']);
 });
 
 it('a week of a phone that hardly ever wakes, and then errs by a street, has no trip', async () => {
@@ -334,28 +328,26 @@ it.each([5, 20, 60])(
   },
 );
 
-describe('the confidence of a mode', () => {
-  const drives = repeated(15, drive(40, 12), driveNorth(40, 12));
-  it.each<[string, string, number, Part[], boolean]>([
-    ['0.8 for a car between short walks', 'CAR', 0.8, [walk(60), ...drives, walk(60)], true],
-    ['0.4 for a car between walks of four minutes', 'CAR', 0.4, [walk(240), ...drives, walk(240)], true],
-    ['0.65 for a slow bicycle, which may be a run', 'BICYCLING', 0.65, [ride(1500, 3.2)], true],
-    ['0.8 for a train without readings', 'TRAIN', 0.8, [walk(300), rest(400), drive(2400, 33), walk(300)], false],
-    ['0.6 for a bus that nobody waited for', 'BUS', 0.6, [walk(600), ...drives, walk(600)], true],
-  ])('never exceeds %s', async (_, mode, most, parts, readings) => {
-    const { trips } = await dayOf([rest(900), ...parts], { readings });
-    const found = trips.flatMap(({ sections }) => sections).filter((one) => one.sensed_mode.endsWith(mode));
-    const highest = Math.max(...found.map((one) => one.mode_confidence!));
-    expect(highest, trips.flatMap(modesOf).join()).toBeLessThanOrEqual(most);
-    expect(highest).toBeGreaterThan(most - 0.1);
-  });
+const drives = repeated(15, drive(40, 12), driveNorth(40, 12));
+it.each<[string, string, number, Part[], boolean]>([
+  ['0.8 for a car between short walks', 'CAR', 0.8, [walk(60), ...drives, walk(60)], true],
+  ['0.4 for a car between walks of four minutes', 'CAR', 0.4, [walk(240), ...drives, walk(240)], true],
+  ['0.65 for a slow bicycle, which may be a run', 'BICYCLING', 0.65, [ride(1500, 3.2)], true],
+  ['0.8 for a train without readings', 'TRAIN', 0.8, [walk(300), rest(400), drive(2400, 33), walk(300)], false],
+  ['0.6 for a bus that nobody waited for', 'BUS', 0.6, [walk(600), ...drives, walk(600)], true],
+])('the confidence of a mode never exceeds %s', async (_, mode, most, parts, readings) => {
+  const { trips } = await dayOf([rest(900), ...parts], { readings });
+  const found = trips.flatMap(({ sections }) => sections).filter((one) => one.sensed_mode.endsWith(mode));
+  const highest = Math.max(...found.map((one) => one.mode_confidence!));
+  expect(highest, trips.flatMap(modesOf).join()).toBeLessThanOrEqual(most);
+  expect(highest).toBeGreaterThan(most - 0.1);
+});
 
-  it('is a probability, and the probabilities of all modes sum to one', async () => {
-    const { trip } = await onlyTrip([walk(600), rest(480), drive(1200, 9), walk(300)]);
-    for (const { sensed_mode, mode_confidence, mode_probabilities } of trip.sections) {
-      expect(mode_probabilities![sensed_mode.split('.')[1]!]).toBe(mode_confidence);
-      const sum = Object.values(mode_probabilities!).reduce((a, b) => a + b, 0);
-      expect(sum).toBeCloseTo(1, 2);
-    }
-  });
+it('the confidence of a mode is a probability, and the probabilities of all modes sum to one', async () => {
+  const { trip } = await onlyTrip([walk(600), rest(480), drive(1200, 9), walk(300)]);
+  for (const { sensed_mode, mode_confidence, mode_probabilities } of trip.sections) {
+    expect(mode_probabilities![sensed_mode.split('.')[1]!]).toBe(mode_confidence);
+    const sum = Object.values(mode_probabilities!).reduce((a, b) => a + b, 0);
+    expect(sum).toBeCloseTo(1, 2);
+  }
 });

@@ -106,25 +106,23 @@ describe('locations', () => {
   });
 });
 
-describe('motions and transitions', () => {
-  const row = (data: JsonObject): Entry => ({ metadata: { key: 'k', write_ts: 1 }, data });
+const row = (data: JsonObject): Entry => ({ metadata: { key: 'k', write_ts: 1 }, data });
 
-  it('are ascending, and without exact repeats of a motion', () => {
-    const a = row({ ts: 2, type: 7, confidence: 90 });
-    const b = row({ ts: 1, type: 7, confidence: 90 });
-    const rows = [a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })];
-    expect(cleanMotions(rows.flatMap((one) => toMotion(one) ?? []))).toEqual([
-      { ts: 1, type: 0, confidence: 0 },
-      { ts: 1, type: 7, confidence: 90 },
-      { ts: 2, type: 7, confidence: 90 },
-    ]);
-  });
+it('motions and transitions are ascending, and without exact repeats of a motion', () => {
+  const a = row({ ts: 2, type: 7, confidence: 90 });
+  const b = row({ ts: 1, type: 7, confidence: 90 });
+  const rows = [a, b, a, row({ ts: 1, type: 0, confidence: null }), row({ type: 7 })];
+  expect(cleanMotions(rows.flatMap((one) => toMotion(one) ?? []))).toEqual([
+    { ts: 1, type: 0, confidence: 0 },
+    { ts: 1, type: 7, confidence: 90 },
+    { ts: 2, type: 7, confidence: 90 },
+  ]);
+});
 
-  it('are ascending, and a transition without a name still shows that the phone was on', () => {
-    const rows = [row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null }), row({})];
-    expect(cleanEvents(rows.flatMap((one) => toEvent(one) ?? []))).toEqual([
-      { ts: 4, transition: null, state: null },
-      { ts: 5, transition: 2, state: 2 },
-    ]);
-  });
+it('motions and transitions are ascending, and a transition without a name still shows that the phone was on', () => {
+  const rows = [row({ ts: 5, transition: 2, curr_state: 2 }), row({ ts: 4, transition: null }), row({})];
+  expect(cleanEvents(rows.flatMap((one) => toEvent(one) ?? []))).toEqual([
+    { ts: 4, transition: null, state: null },
+    { ts: 5, transition: 2, state: 2 },
+  ]);
 });

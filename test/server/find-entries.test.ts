@@ -59,49 +59,47 @@ describe.each([
   });
 });
 
-describe('the last entries', () => {
-  const last = async (body: JsonObject) => {
-    const asked = { user: 'ada', start_time: 0, end_time: 2e9, key_list: ['background/location'], ...body };
-    const { json } = await kit.post('/datastreams/find_entries/timestamp', asked);
-    return { found: json.phone_data as JsonObject[], isCut: json.truncated };
-  };
-  const locations = (from: number, to: number, fields: (i: number) => JsonObject) =>
-    Array.from({ length: to - from }, (_, i) => androidLocation(ts + from + i, fields(from + i)));
+const last = async (body: JsonObject) => {
+  const asked = { user: 'ada', start_time: 0, end_time: 2e9, key_list: ['background/location'], ...body };
+  const { json } = await kit.post('/datastreams/find_entries/timestamp', asked);
+  return { found: json.phone_data as JsonObject[], isCut: json.truncated };
+};
+const locations = (from: number, to: number, fields: (i: number) => JsonObject) =>
+  Array.from({ length: to - from }, (_, i) => androidLocation(ts + from + i, fields(from + i)));
 
-  it.each(['metadata.write_ts', 'data.ts'])('are the end of all entries by %s, moved or pending', async (key_time) => {
-    kit = await openKit();
-    ada = (await kit.user('ada')).uuid;
-    // Data times repeat and run backwards; some moved entries are pushed again with other data times.
-    await push(locations(0, 1300, (i) => ({ ts: ts + 1300 - Math.floor(i / 3), accuracy: 5 })));
-    await run();
-    await push(locations(1290, 1310, (i) => ({ ts: ts + i, accuracy: 7 })));
-    const all = (await last({ key_time })).found;
-    for (const max_entries of [1, 2, 9, 25, 700, all.length - 1, all.length, all.length + 1])
-      expect(await last({ key_time, max_entries, trunc_method: 'last' }), String(max_entries)).toEqual({
-        found: all.slice(-max_entries),
-        isCut: max_entries < all.length,
-      });
-  });
-
-  it('are found without the rest of the history', async () => {
-    let read = 0;
-    kit = await openKit({
-      wrap: (store) => {
-        const find: typeof store.timeseries.find = async (...query) => {
-          const page = await store.timeseries.find(...query);
-          read += page.entries.length;
-          return page;
-        };
-        return { ...store, timeseries: { ...store.timeseries, find } };
-      },
+it.each(['metadata.write_ts', 'data.ts'])('are the end of all entries by %s, moved or pending', async (key_time) => {
+  kit = await openKit();
+  ada = (await kit.user('ada')).uuid;
+  // Data times repeat and run backwards; some moved entries are pushed again with other data times.
+  await push(locations(0, 1300, (i) => ({ ts: ts + 1300 - Math.floor(i / 3), accuracy: 5 })));
+  await run();
+  await push(locations(1290, 1310, (i) => ({ ts: ts + i, accuracy: 7 })));
+  const all = (await last({ key_time })).found;
+  for (const max_entries of [1, 2, 9, 25, 700, all.length - 1, all.length, all.length + 1])
+    expect(await last({ key_time, max_entries, trunc_method: 'last' }), String(max_entries)).toEqual({
+      found: all.slice(-max_entries),
+      isCut: max_entries < all.length,
     });
-    ada = (await kit.user('ada')).uuid;
-    await push(locations(0, 3000, () => ({})));
-    await run();
-    read = 0;
-    expect((await last({ max_entries: 2, trunc_method: 'last' })).found).toHaveLength(2);
-    expect(read).toBeLessThan(30);
+});
+
+it('the last entries are found without the rest of the history', async () => {
+  let read = 0;
+  kit = await openKit({
+    wrap: (store) => {
+      const find: typeof store.timeseries.find = async (...query) => {
+        const page = await store.timeseries.find(...query);
+        read += page.entries.length;
+        return page;
+      };
+      return { ...store, timeseries: { ...store.timeseries, find } };
+    },
   });
+  ada = (await kit.user('ada')).uuid;
+  await push(locations(0, 3000, () => ({})));
+  await run();
+  read = 0;
+  expect((await last({ max_entries: 2, trunc_method: 'last' })).found).toHaveLength(2);
+  expect(read).toBeLessThan(30);
 });
 
 describe.each([

@@ -257,54 +257,23 @@ export async function answered(response: Response): Promise<Answered> {
   return { status: response.status, headers: response.headers, json, text };
 }
 
+const sensed = { type: 'sensor-data', read_ts: 0, time_zone: 'America/Los_Angeles' };
+
 /** A location as an Android phone sends it. */
-export function androidLocation(writeTs: number, fields: JsonObject = {}): JsonObject {
+export function androidLocation(write_ts: number, fields: JsonObject = {}): JsonObject {
+  const position = { latitude: 37.8716, longitude: -122.2727, altitude: 52, accuracy: 12 };
+  const times = { ts: write_ts - 0.6, fmt_time: 'May 17, 2016 9:19:59 AM', elapsedRealtimeNanos: 812345678901234 };
   return {
-    metadata: {
-      key: 'background/location',
-      type: 'sensor-data',
-      platform: 'android',
-      write_ts: writeTs,
-      read_ts: 0,
-      time_zone: 'America/Los_Angeles',
-    },
-    data: {
-      latitude: 37.8716,
-      longitude: -122.2727,
-      altitude: 52,
-      accuracy: 12,
-      bearing: 88.5,
-      sensed_speed: 1.4,
-      ts: writeTs - 0.6,
-      fmt_time: 'May 17, 2016 9:19:59 AM',
-      elapsedRealtimeNanos: 812345678901234,
-      filter: 'time',
-      ...fields,
-    },
+    metadata: { key: 'background/location', platform: 'android', write_ts, ...sensed },
+    data: { ...position, bearing: 88.5, sensed_speed: 1.4, ...times, filter: 'time', ...fields },
   };
 }
 
 /** A motion activity as an iPhone sends it. */
-export function iosActivity(writeTs: number): JsonObject {
+export function iosActivity(write_ts: number): JsonObject {
+  const others = { automotive: false, cycling: false, running: false, stationary: false, unknown: false };
   return {
-    metadata: {
-      key: 'background/motion_activity',
-      type: 'sensor-data',
-      platform: 'ios',
-      write_ts: writeTs,
-      read_ts: 0,
-      time_zone: 'America/Los_Angeles',
-      plugin: 'none',
-    },
-    data: {
-      automotive: false,
-      cycling: false,
-      running: false,
-      stationary: false,
-      unknown: false,
-      walking: true,
-      confidence: 100,
-      ts: writeTs,
-    },
+    metadata: { key: 'background/motion_activity', platform: 'ios', write_ts, ...sensed, plugin: 'none' },
+    data: { ...others, walking: true, confidence: 100, ts: write_ts },
   };
 }

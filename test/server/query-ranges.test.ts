@@ -1,5 +1,6 @@
 // Ranges of times and days in queries: any is answered with what lies within it, none is refused.
 import { beforeAll, expect, it } from 'vitest';
+import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { androidLocation, type Kit, noLimits, openKit, signedIn } from './kit.ts';
@@ -14,8 +15,7 @@ beforeAll(async () => {
   // A phone that rests and reports it each hour of 70 days.
   const list = Array.from({ length: days * 24 }, (_, i) => androidLocation(first + i * 3600));
   await kit.store.usercache.put(ada, { entries: list as never, unusable: [] }, first + days * day);
-  const log = { write() {}, writeAll() {}, enabled: () => false };
-  await runPipeline(kit.store, ada, { log, now: () => first + days * day } as never);
+  await runPipeline(kit.store, ada, { log: silentLog, now: () => first + days * day });
 });
 
 const times = [

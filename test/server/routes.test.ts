@@ -22,18 +22,16 @@ beforeEach(async () => {
   ada = (await kit.user('ada')).uuid;
 });
 
-describe('get', () => {
-  it('documents are returned oldest first, with only the metadata that an iPhone accepts, and no pushed entries', async () => {
-    await kit.put([{ metadata: { key: 'config/consent', write_ts: 1 }, data: {} }]);
-    expect((await call('/usercache/get')).json).toEqual({ server_to_phone: [] });
-    await putDocument(kit.store, ada, { key: 'diary/trips-2016-05-18', write_ts: 20.5, data: [{ id: 2 }] });
-    await putDocument(kit.store, ada, { key: 'config/sensor_config', write_ts: 10.25, data: { a: null } });
-    expect((await call('/usercache/get')).json).toEqual({
-      server_to_phone: [
-        { metadata: { key: 'config/sensor_config', type: 'document', write_ts: 10.25 }, data: { a: null } },
-        { metadata: { key: 'diary/trips-2016-05-18', type: 'document', write_ts: 20.5 }, data: [{ id: 2 }] },
-      ],
-    });
+it('documents are returned oldest first, with only the metadata that an iPhone accepts, and no pushed entries', async () => {
+  await kit.put([{ metadata: { key: 'config/consent', write_ts: 1 }, data: {} }]);
+  expect((await call('/usercache/get')).json).toEqual({ server_to_phone: [] });
+  await putDocument(kit.store, ada, { key: 'diary/trips-2016-05-18', write_ts: 20.5, data: [{ id: 2 }] });
+  await putDocument(kit.store, ada, { key: 'config/sensor_config', write_ts: 10.25, data: { a: null } });
+  expect((await call('/usercache/get')).json).toEqual({
+    server_to_phone: [
+      { metadata: { key: 'config/sensor_config', type: 'document', write_ts: 10.25 }, data: { a: null } },
+      { metadata: { key: 'diary/trips-2016-05-18', type: 'document', write_ts: 20.5 }, data: [{ id: 2 }] },
+    ],
   });
 });
 
@@ -172,16 +170,9 @@ describe('metrics', () => {
       metric: 'distance',
     };
     const answer = await call('/result/metrics/local_date', dates);
-    expect(answer.json.user_metrics).toEqual([
-      {
-        ts: Date.parse('2016-05-17T00:00:00-07:00') / 1000,
-        local_dt: { year: 2016, month: 5, day: 17, timezone: 'America/Los_Angeles' },
-        fmt_time: '2016-05-17',
-        nUsers: 1,
-        WALKING: 400,
-        CAR: 9000,
-      },
-      expect.objectContaining({ fmt_time: '2016-05-19', WALKING: 600 }),
+    expect(answer.json.user_metrics).toMatchObject([
+      { fmt_time: '2016-05-17', WALKING: 400, CAR: 9000 },
+      { fmt_time: '2016-05-19', WALKING: 600 },
     ]);
     const month = { freq: 'MONTHLY', start_time: { year: 2016, month: 5 }, end_time: { year: 2016 }, metric: 'count' };
     expect((await call('/result/metrics/local_date', month)).json.user_metrics).toMatchObject([{ WALKING: 2, CAR: 1 }]);

@@ -1,6 +1,7 @@
 // Times in corrections have bounds: no call of a person makes the server work over centuries.
 import { beforeEach, expect, it } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
+import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { day, maxTime } from '../../src/model/time.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
@@ -20,6 +21,7 @@ beforeEach(async () => {
 const put = (data: readonly JsonObject[]) =>
   kit.post('/usercache/put', { user: 'ada', phone_to_server: data.map((one, i) => correction(now - 1000 + i, one)) });
 const earliest = 631_152_000;
+const run = { log: silentLog, now: () => now };
 
 it('rejects corrections with times before 1990 or later than a day after their receipt, or of more than a week', async () => {
   const week = 7 * day;
@@ -43,8 +45,7 @@ it('rejects corrections with times before 1990 or later than a day after their r
   expect((await put(good)).json).toMatchObject({ inserted: good.length, rejected: 0 });
   expect((await put([...good, ...bad])).json).toMatchObject({ rejected: bad.length });
   expect(await countRejected(kit.store, ada)).toMatchObject([{ reason: 'out_of_range', count: bad.length }]);
-  const run = { log: { write() {}, writeAll() {}, enabled: () => false }, now: () => now };
-  expect(await recoverErrors(kit.store, ada, run as never)).toMatchObject({ tried: bad.length, recovered: 0 });
+  expect(await recoverErrors(kit.store, ada, run)).toMatchObject({ tried: bad.length, recovered: 0 });
 });
 
 it('stores all entries of a put with corrections whose kind is not a text', async () => {
@@ -64,8 +65,7 @@ it('limits times of corrections that were stored before the bounds existed, and 
     { kind: 'add', mode: 'car', start_ts: -62_000_000_000, end_ts: -61_999_996_400, end_loc: [-9, 38] },
   ].map((one, i) => correction(now - 10 + i, one));
   await kit.store.usercache.put(ada, { entries: stored, unusable: [] }, now);
-  const log = { write() {}, writeAll() {}, enabled: () => false };
-  await runPipeline(kit.store, ada, { log, now: () => now } as never);
+  await runPipeline(kit.store, ada, run);
   const standings = await correctedTrips(kit.store).corrections(ada);
   expect(standings.map(({ effect }) => effect)).toEqual(['applied', 'without effect']);
   const first = await correctedTrips(kit.store).next(ada, Number.NEGATIVE_INFINITY);

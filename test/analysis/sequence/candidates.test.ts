@@ -148,30 +148,28 @@ it('treats the end of a visit as a restart only while the phone is at rest', () 
   expect(restarts(event(10, 'BOOTED'), event(11, 'BOOTED')), 'both ends count').toEqual([true, false]);
 });
 
-describe('the search for candidates from the end of an earlier trip', () => {
-  const day = [...ride, ...standing(630, 1200), ...moving({ from: 5000, to: 5600, east: 6000, speed: -10 })];
-  const stay = moving({ from: 5630, to: 6200, east: 0 });
-  const locations = [...day, ...stay];
+const day = [...ride, ...standing(630, 1200), ...moving({ from: 5000, to: 5600, east: 6000, speed: -10 })];
+const stay = moving({ from: 5630, to: 6200, east: 0 });
+const locations = [...day, ...stay];
 
-  it('finds the same later trips as a single pass over everything', () => {
-    const whole = findCandidates({ locations, motions: [], events: [], endOfData: false, resume: null });
-    expect(whole.trips).toHaveLength(2);
-    const [first, second] = whole.trips;
-    const rest = locations.filter((l) => l.ts >= first!.resume.resume_ts);
-    const again = findCandidates({ locations: rest, motions: [], events: [], endOfData: false, resume: first!.resume });
-    const shift = locations.length - rest.length;
-    expect(again.trips).toEqual([
-      { ...second, startIndex: second!.startIndex - shift, endIndex: second!.endIndex - shift },
-    ]);
-  });
+it('the search for candidates from the end of an earlier trip finds the same later trips as a single pass over everything', () => {
+  const whole = findCandidates({ locations, motions: [], events: [], endOfData: false, resume: null });
+  expect(whole.trips).toHaveLength(2);
+  const [first, second] = whole.trips;
+  const rest = locations.filter((l) => l.ts >= first!.resume.resume_ts);
+  const again = findCandidates({ locations: rest, motions: [], events: [], endOfData: false, resume: first!.resume });
+  const shift = locations.length - rest.length;
+  expect(again.trips).toEqual([
+    { ...second, startIndex: second!.startIndex - shift, endIndex: second!.endIndex - shift },
+  ]);
+});
 
-  it('takes a location that itself begins the next trip as its start', () => {
-    const resume = { resume_ts: t0 + 5000, started: true };
-    const rest = locations.filter((l) => l.ts >= resume.resume_ts);
-    expect(segment({ locations: rest, resume }).trips[0]![0]).toBe(5000);
-    const waiting = { resume_ts: t0 + 5000, started: false };
-    expect(segment({ locations: rest, resume: waiting }).trips[0]![0]).toBe(5030);
-  });
+it('the search for candidates from the end of an earlier trip takes a location that itself begins the next trip as its start', () => {
+  const resume = { resume_ts: t0 + 5000, started: true };
+  const rest = locations.filter((l) => l.ts >= resume.resume_ts);
+  expect(segment({ locations: rest, resume }).trips[0]![0]).toBe(5000);
+  const waiting = { resume_ts: t0 + 5000, started: false };
+  expect(segment({ locations: rest, resume: waiting }).trips[0]![0]).toBe(5030);
 });
 
 describe('two phones of one user that sample differently', () => {

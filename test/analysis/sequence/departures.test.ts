@@ -52,25 +52,23 @@ describe('an Android phone', () => {
   });
 });
 
-describe('a short trip with a recorded end only', () => {
-  const here = moving({ from: 0, to: 600 });
+const here = moving({ from: 0, to: 600 });
 
-  it('is a walk of 145 m if an Android phone read walking, and no trip if it read rest', () => {
-    const there = moving({ from: hour, to: hour + 600, east: 145 });
-    const events = [event(700, 'STOPPED_MOVING'), exit(hour - 10)];
-    const locations = [...here, ...there, at(3 * hour, 145)];
-    const trips = (type: 'WALKING' | 'STILL') =>
-      tripsOf({ locations, events, motions: motions(hour - 130, hour - 10, type) });
-    expect([trips('WALKING').map(modesOf), trips('STILL')]).toEqual([[['WALKING']], []]);
-  });
+it('a short trip with a recorded end only is a walk of 145 m if an Android phone read walking, and no trip if it read rest', () => {
+  const there = moving({ from: hour, to: hour + 600, east: 145 });
+  const events = [event(700, 'STOPPED_MOVING'), exit(hour - 10)];
+  const locations = [...here, ...there, at(3 * hour, 145)];
+  const trips = (type: 'WALKING' | 'STILL') =>
+    tripsOf({ locations, events, motions: motions(hour - 130, hour - 10, type) });
+  expect([trips('WALKING').map(modesOf), trips('STILL')]).toEqual([[['WALKING']], []]);
+});
 
-  it('is a drive of 600 m if an iPhone read it, from a single location', () => {
-    const readings = [motion(0, 'STILL'), motion(hour - 80, 'IN_VEHICLE'), motion(hour - 5, 'STILL')];
-    const locations = [iosAt(0, 0), iosAt(hour, 600), iosAt(2 * hour, 600)];
-    const [trip] = tripsOf({ locations, motions: readings });
-    expect(since(trip!.start_ts)).toBe(hour - 80);
-    expect(trip!.distance).toBeGreaterThan(590);
-  });
+it('a short trip with a recorded end only is a drive of 600 m if an iPhone read it, from a single location', () => {
+  const readings = [motion(0, 'STILL'), motion(hour - 80, 'IN_VEHICLE'), motion(hour - 5, 'STILL')];
+  const locations = [iosAt(0, 0), iosAt(hour, 600), iosAt(2 * hour, 600)];
+  const [trip] = tripsOf({ locations, motions: readings });
+  expect(since(trip!.start_ts)).toBe(hour - 80);
+  expect(trip!.distance).toBeGreaterThan(590);
 });
 
 describe('an iPhone', () => {
@@ -111,46 +109,42 @@ describe('an iPhone', () => {
   });
 });
 
-describe('a recording without motion readings', () => {
-  const flown = 4 * hour;
+const flown = 4 * hour;
 
-  it('begins at its first location, although the user already moves', () => {
-    const [trip] = tripsOf({ locations: ride(0, 0) });
-    expect(since(trip!.start_ts)).toBe(0);
-    expect(trip!.distance).toBeLessThan(9500);
-  });
-
-  it('that was off on a flight has a ride before and after it, and no way between them', () => {
-    const trips = tripsOf({ locations: [...ride(0, 0), ...ride(flown, 2_000_000)] });
-    expect(trips).toHaveLength(2);
-    expect(since(trips[1]!.start_ts)).toBe(flown);
-    for (const { distance } of trips) expect(distance).toBeLessThan(9500);
-  });
+it('a recording without motion readings begins at its first location, although the user already moves', () => {
+  const [trip] = tripsOf({ locations: ride(0, 0) });
+  expect(since(trip!.start_ts)).toBe(0);
+  expect(trip!.distance).toBeLessThan(9500);
 });
 
-describe('between two legs in vehicles', () => {
-  const silence = { from: 900, to: 900 + 70 * minute };
-  const parted = [...moving({ from: 0, to: 900, speed: 20 }), ...rideAndRest(silence.to, 18_000 + 52_000, 900, 20)];
+it('a recording without motion readings that was off on a flight has a ride before and after it, and no way between them', () => {
+  const trips = tripsOf({ locations: [...ride(0, 0), ...ride(flown, 2_000_000)] });
+  expect(trips).toHaveLength(2);
+  expect(since(trips[1]!.start_ts)).toBe(flown);
+  for (const { distance } of trips) expect(distance).toBeLessThan(9500);
+});
 
-  it('a gap with motion readings of a vehicle is not a stop', () => {
-    const felt = motions(0, silence.to + 900, 'IN_VEHICLE');
-    const trip = lastTrip({ locations: parted, motions: felt });
-    expect(trip.stops.every((stop) => stop.exit_ts - stop.enter_ts < 60)).toBe(true);
-    expect(trip.sections).toHaveLength(1);
-  });
+const silence = { from: 900, to: 900 + 70 * minute };
+const parted = [...moving({ from: 0, to: 900, speed: 20 }), ...rideAndRest(silence.to, 18_000 + 52_000, 900, 20)];
 
-  it('a stop after which the same car drives on does not make it a bus', () => {
-    const still = { from: 1200, to: 1200 + 12 * minute };
-    const locations = [
-      ...moving({ from: 0, to: 1200, speed: 25 }),
-      ...moving({ from: 1230, to: still.to, east: 30_000 }),
-      ...rideAndRest(still.to, 30_000, 1200, 25),
-    ];
-    const readings = [
-      ...motions(0, 1200, 'IN_VEHICLE'),
-      ...motions(1230, still.to - 30, 'STILL'),
-      ...motions(still.to, still.to + 1200, 'IN_VEHICLE'),
-    ];
-    expect(new Set(tripsOf({ locations, motions: readings }).flatMap(modesOf))).toEqual(new Set(['CAR']));
-  });
+it('between two legs in vehicles, a gap with motion readings of a vehicle is not a stop', () => {
+  const felt = motions(0, silence.to + 900, 'IN_VEHICLE');
+  const trip = lastTrip({ locations: parted, motions: felt });
+  expect(trip.stops.every((stop) => stop.exit_ts - stop.enter_ts < 60)).toBe(true);
+  expect(trip.sections).toHaveLength(1);
+});
+
+it('between two legs in vehicles, a stop after which the same car drives on does not make it a bus', () => {
+  const still = { from: 1200, to: 1200 + 12 * minute };
+  const locations = [
+    ...moving({ from: 0, to: 1200, speed: 25 }),
+    ...moving({ from: 1230, to: still.to, east: 30_000 }),
+    ...rideAndRest(still.to, 30_000, 1200, 25),
+  ];
+  const readings = [
+    ...motions(0, 1200, 'IN_VEHICLE'),
+    ...motions(1230, still.to - 30, 'STILL'),
+    ...motions(still.to, still.to + 1200, 'IN_VEHICLE'),
+  ];
+  expect(new Set(tripsOf({ locations, motions: readings }).flatMap(modesOf))).toEqual(new Set(['CAR']));
 });

@@ -178,79 +178,75 @@ function directly(times: readonly number[], measured: readonly number[], accurac
   return solve(a, b).filter((_, i) => i % 2 === 0);
 }
 
-describe('the smoother', () => {
-  it('gives the same most likely path as a direct solution', () => {
-    const step = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -8, max: 8 }));
-    fc.assert(
-      fc.property(
-        fc.array(step, { minLength: 2, maxLength: 12 }),
-        fc.integer({ min: 15, max: 40 }),
-        (steps, accuracy) => {
-          // Small errors about a steady walk, so that no location surprises or is a spike.
-          const times = [0];
-          const metres = [0];
-          for (const [seconds, error] of steps) {
-            times.push(times.at(-1)! + seconds);
-            metres.push(1.3 * times.at(-1)! + error);
-          }
-          const track = new Track(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
-          expect(track.leftOut).toEqual({ repeats: 0, spikes: 0 });
-          const east = track.x.map((x) => x - track.x[0]!);
-          const expected = directly(times, metres, accuracy);
-          for (let i = 0; i < times.length; i += 1)
-            expect(Math.abs(east[i]! - (expected[i]! - expected[0]!))).toBeLessThan(0.05);
-        },
-      ),
-      runs(60),
-    );
-  });
+it('the smoother gives the same most likely path as a direct solution', () => {
+  const step = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -8, max: 8 }));
+  fc.assert(
+    fc.property(
+      fc.array(step, { minLength: 2, maxLength: 12 }),
+      fc.integer({ min: 15, max: 40 }),
+      (steps, accuracy) => {
+        // Small errors about a steady walk, so that no location surprises or is a spike.
+        const times = [0];
+        const metres = [0];
+        for (const [seconds, error] of steps) {
+          times.push(times.at(-1)! + seconds);
+          metres.push(1.3 * times.at(-1)! + error);
+        }
+        const track = new Track(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
+        expect(track.leftOut).toEqual({ repeats: 0, spikes: 0 });
+        const east = track.x.map((x) => x - track.x[0]!);
+        const expected = directly(times, metres, accuracy);
+        for (let i = 0; i < times.length; i += 1)
+          expect(Math.abs(east[i]! - (expected[i]! - expected[0]!))).toBeLessThan(0.05);
+      },
+    ),
+    runs(60),
+  );
 });
 
-describe('the features', () => {
-  const fix = fc.tuple(
-    fc.integer({ min: 5, max: 200 }),
-    fc.integer({ min: -400, max: 400 }),
-    fc.integer({ min: -1, max: 30 }),
-  );
-  const reading = fc.tuple(
-    fc.integer({ min: 1, max: 150 }),
-    fc.constantFrom(0, 1, 2, 3, 7, 9),
-    fc.integer({ min: 0, max: 100 }),
-  );
+const fix = fc.tuple(
+  fc.integer({ min: 5, max: 200 }),
+  fc.integer({ min: -400, max: 400 }),
+  fc.integer({ min: -1, max: 30 }),
+);
+const reading = fc.tuple(
+  fc.integer({ min: 1, max: 150 }),
+  fc.constantFrom(0, 1, 2, 3, 7, 9),
+  fc.integer({ min: 0, max: 100 }),
+);
 
-  it('of a cell are the same for any other requested cells', () => {
-    fc.assert(
-      fc.property(
-        fc.array(fix, { minLength: 30, maxLength: 80 }),
-        fc.array(reading, { maxLength: 80 }),
-        fc.constantFrom('time' as const, 'distance' as const),
-        (fixes, readings, sampling) => {
-          const upTo = (steps: readonly number[], i: number): number => steps.slice(0, i + 1).reduce((a, b) => a + b);
-          const [seconds, east] = [fixes.map(([step]) => step), fixes.map(([, step]) => step)];
-          const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
-          const steps = readings.map(([step]) => step);
-          const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(steps, i), type, confidence }));
-          const track = new Track(locations);
-          const cellsOf = (from: number, to: number): number[][] => {
-            const cells: number[][] = [];
-            forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
-              for (let i = 0; i < count; i += 1)
-                cells.push([ts + i * cellSeconds, ...rows.subarray(i * cellWidth, (i + 1) * cellWidth)]);
-            });
-            return cells;
-          };
-          const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
-          expect(all.length).toBeGreaterThan(128);
-          for (let i = 0; i < all.length; i += 31) {
-            const [alone] = cellsOf(all[i]![0]!, all[i]![0]!);
-            // Turning is a difference of sums, which begin elsewhere.
-            expect(alone).toEqual(all[i]!.map((value, f) => (f === 28 ? expect.closeTo(value, 9) : value)));
-          }
-        },
-      ),
-      runs(20),
-    );
-  });
+it('the features of a cell are the same for any other requested cells', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fix, { minLength: 30, maxLength: 80 }),
+      fc.array(reading, { maxLength: 80 }),
+      fc.constantFrom('time' as const, 'distance' as const),
+      (fixes, readings, sampling) => {
+        const upTo = (steps: readonly number[], i: number): number => steps.slice(0, i + 1).reduce((a, b) => a + b);
+        const [seconds, east] = [fixes.map(([step]) => step), fixes.map(([, step]) => step)];
+        const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
+        const steps = readings.map(([step]) => step);
+        const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(steps, i), type, confidence }));
+        const track = new Track(locations);
+        const cellsOf = (from: number, to: number): number[][] => {
+          const cells: number[][] = [];
+          forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
+            for (let i = 0; i < count; i += 1)
+              cells.push([ts + i * cellSeconds, ...rows.subarray(i * cellWidth, (i + 1) * cellWidth)]);
+          });
+          return cells;
+        };
+        const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
+        expect(all.length).toBeGreaterThan(128);
+        for (let i = 0; i < all.length; i += 31) {
+          const [alone] = cellsOf(all[i]![0]!, all[i]![0]!);
+          // Turning is a difference of sums, which begin elsewhere.
+          expect(alone).toEqual(all[i]!.map((value, f) => (f === 28 ? expect.closeTo(value, 9) : value)));
+        }
+      },
+    ),
+    runs(20),
+  );
 });
 
 it('a gap has no turn and no change of speed, at any position on earth', () => {

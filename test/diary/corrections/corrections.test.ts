@@ -1,6 +1,6 @@
 // Corrections of a day hold for any other entries before or after them, and have no effect once they are undone.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { correctedTrips, everyCorrectedLink } from '../../../src/diary/corrections/corrected-trips.ts';
 import { concernedTime } from '../../../src/diary/corrections/read-corrections.ts';
 import type { Entry } from '../../../src/model/entry.ts';
@@ -56,48 +56,46 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
   expect(paged).toEqual(chain);
 }
 
-describe('corrections of a random history', () => {
-  const lives = anyLife.map(withTokens).chain((entries) =>
-    correctionsOf(entries).chain((corrections) =>
-      fc.record({
-        entries: fc.constant(entries),
-        corrections: fc.constant(corrections),
-        delivery: deliveriesOf([...entries, ...corrections]),
-      }),
-    ),
-  );
+const lives = anyLife.map(withTokens).chain((entries) =>
+  correctionsOf(entries).chain((corrections) =>
+    fc.record({
+      entries: fc.constant(entries),
+      corrections: fc.constant(corrections),
+      delivery: deliveriesOf([...entries, ...corrections]),
+    }),
+  ),
+);
 
-  it('hold in any order of arrival and after a new analysis, and their undo restores the diary', async () => {
-    await fc.assert(
-      fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
-        fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
-        const before = await outcome(uuid, entries);
-        const expected = await outcome(uuid, [...entries, ...corrections]);
-        // What a link depends on is the analysis's alone.
-        expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
-        await deliver(store, uuid, delivery, async () => {
-          const found = await derived(store, uuid);
-          expectSame(found, expected);
-          const standings = await correctedTrips(store).corrections(uuid);
-          expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
-            corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
-          );
-          for (const { correction, effect } of standings) {
-            if (correction.kind === 'undo') continue;
-            const ofTime = await correctedTrips(store).corrections(uuid, concernedTime(correction));
-            expect(ofTime).toContainEqual(expect.objectContaining({ correction, effect }));
-          }
-          await expectReadersToAgree(uuid, found.chain);
-          const options = { log: memoryLog(), now: () => 2_000_000_000, stretchSize: 40 };
-          expect((await rebuild(store, uuid, options)).changes).toEqual([]);
-          expectSame(await derived(store, uuid), expected);
-          await put(store, uuid, undoing(corrections));
-          await pipeline(store, uuid);
-          expectSame(await derived(store, uuid), before, ['chain', 'documents', 'state']);
-          expect(await analysedOf(uuid)).toEqual(await chainOf(store, uuid));
-        });
-      }),
-      runs(12),
-    );
-  });
+it('corrections of a random history hold in any order of arrival and after a new analysis, and their undo restores the diary', async () => {
+  await fc.assert(
+    fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
+      fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing
+      const before = await outcome(uuid, entries);
+      const expected = await outcome(uuid, [...entries, ...corrections]);
+      // What a link depends on is the analysis's alone.
+      expect(chainProblems(expected.chain.map((link) => ({ ...link, settled_ts: null })))).toEqual([]);
+      await deliver(store, uuid, delivery, async () => {
+        const found = await derived(store, uuid);
+        expectSame(found, expected);
+        const standings = await correctedTrips(store).corrections(uuid);
+        expect(standings.map(({ correction }) => correction.write_ts)).toEqual(
+          corrections.map(({ metadata }) => metadata.write_ts).sort((a, b) => a - b),
+        );
+        for (const { correction, effect } of standings) {
+          if (correction.kind === 'undo') continue;
+          const ofTime = await correctedTrips(store).corrections(uuid, concernedTime(correction));
+          expect(ofTime).toContainEqual(expect.objectContaining({ correction, effect }));
+        }
+        await expectReadersToAgree(uuid, found.chain);
+        const options = { log: memoryLog(), now: () => 2_000_000_000, stretchSize: 40 };
+        expect((await rebuild(store, uuid, options)).changes).toEqual([]);
+        expectSame(await derived(store, uuid), expected);
+        await put(store, uuid, undoing(corrections));
+        await pipeline(store, uuid);
+        expectSame(await derived(store, uuid), before, ['chain', 'documents', 'state']);
+        expect(await analysedOf(uuid)).toEqual(await chainOf(store, uuid));
+      });
+    }),
+    runs(12),
+  );
 });

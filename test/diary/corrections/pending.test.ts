@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../../src/diary/corrections/corrected-trips.ts';
 import { readDays } from '../../../src/diary/read-days.ts';
 import { derivedKeys } from '../../../src/emission/derived-keys.ts';
@@ -77,41 +77,39 @@ it('corrections weeks apart are applied without reading the trips between them',
   expect(Math.max(...pages.map((page) => page.length))).toBeLessThan(times.length / 2);
 });
 
-describe('corrections of a random history', () => {
-  const lives = anyLife.chain((entries) =>
-    fc.record({ entries: fc.constant(entries), corrections: correctionsOf(entries) }),
-  );
+const lives = anyLife.chain((entries) =>
+  fc.record({ entries: fc.constant(entries), corrections: correctionsOf(entries) }),
+);
 
-  it('have the same effect before and after a run of the pipeline, and so does their undo', async () => {
-    await fc.assert(
-      fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections: all }, uuid) => {
-        fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips'));
-        const ignoring = new Set(
-          all.flatMap(({ data, metadata }) => (data.kind === 'set_aside' ? metadata.write_ts : [])),
-        );
-        const corrections = all.filter(
-          ({ data, metadata }) => !ignoring.has(metadata.write_ts) && !ignoring.has(data.of as number),
-        );
-        await newUser(store, uuid);
-        try {
-          await put(store, uuid, entries);
-          await pipeline(store, uuid);
-          const before = await look(uuid);
-          await put(store, uuid, corrections);
-          const pending = await look(uuid);
-          expect(pending.standings).toHaveLength(corrections.length);
-          await pipeline(store, uuid);
-          expect(await look(uuid)).toEqual(pending);
-          await put(store, uuid, undoing(corrections));
-          const undone = await look(uuid);
-          expect({ ...undone, standings: [] }).toEqual({ ...before, standings: [] });
-          await pipeline(store, uuid);
-          expect(await look(uuid)).toEqual(undone);
-        } finally {
-          await store.erase(uuid);
-        }
-      }),
-      runs(15),
-    );
-  });
+it('corrections of a random history have the same effect before and after a run of the pipeline, and so does their undo', async () => {
+  await fc.assert(
+    fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections: all }, uuid) => {
+      fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips'));
+      const ignoring = new Set(
+        all.flatMap(({ data, metadata }) => (data.kind === 'set_aside' ? metadata.write_ts : [])),
+      );
+      const corrections = all.filter(
+        ({ data, metadata }) => !ignoring.has(metadata.write_ts) && !ignoring.has(data.of as number),
+      );
+      await newUser(store, uuid);
+      try {
+        await put(store, uuid, entries);
+        await pipeline(store, uuid);
+        const before = await look(uuid);
+        await put(store, uuid, corrections);
+        const pending = await look(uuid);
+        expect(pending.standings).toHaveLength(corrections.length);
+        await pipeline(store, uuid);
+        expect(await look(uuid)).toEqual(pending);
+        await put(store, uuid, undoing(corrections));
+        const undone = await look(uuid);
+        expect({ ...undone, standings: [] }).toEqual({ ...before, standings: [] });
+        await pipeline(store, uuid);
+        expect(await look(uuid)).toEqual(undone);
+      } finally {
+        await store.erase(uuid);
+      }
+    }),
+    runs(15),
+  );
 });

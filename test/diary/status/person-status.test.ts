@@ -1,5 +1,5 @@
 // The status of people, derived from their calls and entries, and the cost of its figures.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { everyStatus, readStatus } from '../../../src/diary/status/all-statuses.ts';
 import type { PersonStatus } from '../../../src/diary/status/person-status.ts';
 import { putBatch } from '../../../src/intake/put-batch.ts';
@@ -130,26 +130,24 @@ it('each step of a status has the time of the put or the run that completed it, 
   expect(rest).toMatchObject({ state: 'in_order', since: null, broken: null, faults: 0, lag_s: 0 });
 });
 
-describe('the state is of the first failed step:', () => {
-  it('a clock that is ahead hides no other fault, and is reported while it lasts', async () => {
-    expect(await statusAfter(location(start + 40 * day))).toEqual(['without_locations', start, 'stored: clock_ahead']);
-    clock += 60;
-    expect(await statusAfter(location(clock))).toEqual(inOrder);
-    expect((await stand()).chain.located).toEqual({ ts: clock, phone_ts: clock });
-    clock += 12 * day;
-    expect(await status()).toEqual(['silent', start + 60, 'called: silent']);
-  });
+it('a clock that is ahead hides no other fault, and is reported while it lasts', async () => {
+  expect(await statusAfter(location(start + 40 * day))).toEqual(['without_locations', start, 'stored: clock_ahead']);
+  clock += 60;
+  expect(await statusAfter(location(clock))).toEqual(inOrder);
+  expect((await stand()).chain.located).toEqual({ ts: clock, phone_ts: clock });
+  clock += 12 * day;
+  expect(await status()).toEqual(['silent', start + 60, 'called: silent']);
+});
 
-  it('a person whose entries are pending for long is behind since the first put after the last run, not since the run', async () => {
-    await statusAfter(location(start));
-    const first = start + day;
-    for (let days = 1; days <= 3; days += 1) {
-      expect(await status()).toEqual(inOrder);
-      clock = start + days * day;
-      await push(location(clock));
-      if (days === 2) expect((await stand()).lag_s).toBe(day);
-    }
-    expect(await status()).toEqual(['behind', first, 'moved: not_run']);
-    expect(await statusAfter()).toEqual(inOrder);
-  });
+it('a person whose entries are pending for long is behind since the first put after the last run, not since the run', async () => {
+  await statusAfter(location(start));
+  const first = start + day;
+  for (let days = 1; days <= 3; days += 1) {
+    expect(await status()).toEqual(inOrder);
+    clock = start + days * day;
+    await push(location(clock));
+    if (days === 2) expect((await stand()).lag_s).toBe(day);
+  }
+  expect(await status()).toEqual(['behind', first, 'moved: not_run']);
+  expect(await statusAfter()).toEqual(inOrder);
 });

@@ -9,7 +9,6 @@ import { groupPlaces, staysBetweenTrips } from '../../../src/diary/places.ts';
 import { namedPlaces } from '../../../src/web/pages/day-items.ts';
 import { dayFile } from '../../../src/web/pages/diary-file.ts';
 import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
-import { weekStrip } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { freshProgram } from '../../cli/kit.ts';
 import { madeTrip } from '../../server/trips.ts';
@@ -160,12 +159,4 @@ it('each mode has its own line, pattern and character', () => {
   ];
   for (const look of looks)
     expect(new Set(modeStyles.map((style) => JSON.stringify(look(style)))).size).toBe(modeStyles.length);
-});
-
-it('a week links the days up to today, and shows later ones without a link', () => {
-  const observed = observedDays({ links: [], observed: null, zone: 'UTC' }, '2024-03-12', '2024-03-14');
-  const days = observed.map((one) => ({ observed: one, metres: 0, isFinal: true }));
-  const options = { day: '2024-03-12', today: '2024-03-13', href: (own: string) => `/d/${own}`, now: 1e9 };
-  const hrefs = [...weekStrip(days, options, textsFor()).text.matchAll(/href="([^"]*)"/g)].map((one) => one[1]);
-  expect(hrefs).toEqual(['/d/2024-03-12', '/d/2024-03-13']);
 });
