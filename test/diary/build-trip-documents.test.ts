@@ -40,17 +40,6 @@ describe('the trips of a day', () => {
     expect(await readTripsOfDay(store, await newUser(store), first)).toEqual([]);
   });
 
-  it('are the same whether the day is requested alone or with others', async () => {
-    const rides = [0, 1, 2].flatMap((d) => [
-      pushedRide(android, d * day, 0),
-      pushedRide(android, d * day + 6 * hour, 6000, -10),
-    ]);
-    const { user, tripsOf } = await userWith(...rides);
-    const days = await readTripsOfDays(store, user, all);
-    expect([...days.keys()]).toEqual([first, '2023-11-15', '2023-11-16']);
-    for (const [name, trips] of days) expect(await tripsOf(name)).toEqual(trips);
-  });
-
   it('end at a place with the time at which the user left, also for a trip of the next day', async () => {
     const { chain, tripsOf } = await userWith(pushedRide(android, 0, 0), pushedRide(android, day, 6000));
     const { start_ts: exit_ts, id } = chain[1]!;

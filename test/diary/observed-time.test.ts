@@ -126,9 +126,7 @@ it('the kinds of time of each day sum to its length, and days follow each other,
   const first = startOfDay('2024-03-29', 'UTC');
   const trips = fc.array(
     fc.tuple(fc.integer({ min: 1, max: 50_000 }), fc.integer({ min: 1, max: 40_000 }), zone, fc.boolean()),
-    {
-      maxLength: 8,
-    },
+    { maxLength: 8 },
   );
   fc.assert(
     fc.property(zone, trips, fc.integer({ min: 0, max: 400_000 }), (home, made, known) => {

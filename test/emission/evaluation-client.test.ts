@@ -1,29 +1,14 @@
 // An evaluation client with its own keys, shaped like MobilityNet's: it reads the same before and after the
 // pipeline.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
-import type { Store } from '../../src/store/store.ts';
 import { type Kit, openKit } from '../server/kit.ts';
 import type { Opened } from '../store/contract.ts';
-import { describeOnServers, openOn } from '../store/servers.ts';
+import { describeOnServers, newStoreOn } from '../store/servers.ts';
 import { pipeline } from '../support/diary.ts';
 import { words } from '../support/words.ts';
 
 let kit: Kit;
-let store: Store;
-
-/** A server on the embedded store, or on the one that `open` gives. */
-function served(open?: () => Promise<Opened>): void {
-  let other: Opened | undefined;
-  beforeAll(async () => {
-    other = await open?.();
-    kit = await openKit({ wrap: (embedded) => other?.store ?? embedded });
-    store = other?.store ?? kit.store;
-  });
-  afterAll(async () => {
-    await other?.dispose();
-  });
-}
 
 const start = 1_558_000_000;
 
@@ -76,17 +61,14 @@ async function retrieve(key: string, page: number): Promise<string[]> {
   return [...rows.keys()];
 }
 
-describe('on the embedded store', () => {
-  served();
-  evaluation();
-});
-describeOnServers('an evaluation on MongoDB', (server) => {
-  served(() => openOn(server()));
-  evaluation();
-});
+describe('on the embedded store', () => evaluation());
+describeOnServers('an evaluation on MongoDB', (server) => evaluation(() => newStoreOn(server())));
 
-function evaluation(): void {
+function evaluation(open?: () => Promise<Opened>): void {
   it('reads its own keys, and the phone’s, in the same number before and after the pipeline', async () => {
+    const other = await open?.();
+    kit = await openKit({ wrap: (embedded) => other?.store ?? embedded });
+    const store = other?.store ?? kit.store;
     const { uuid } = (await store.users.register('evaluated-phone', { now: 1 })).user;
     const count = { 'config/evaluation_spec': 7, 'manual/evaluation_transition': 40, 'background/battery': 12 };
     const entries = [

@@ -1,15 +1,13 @@
 // What the tests of the server share: an app on a real store in a temporary folder, and calls as phones make them.
 import { Ajv } from 'ajv';
-import type { Hono } from 'hono';
 import { expect } from 'vitest';
 import { studyArchive } from '../../src/export/study-archive.ts';
 import { createLineLog } from '../../src/log/line-log.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
-import { type TokenKind, tokenHash, type UserRecord } from '../../src/model/user.ts';
+import { type TokenKind, tokenHash } from '../../src/model/user.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
-import type { ServerEnv } from '../../src/server/call.ts';
 import { countCalls } from '../../src/server/call-metrics.ts';
 import { type ServeOptions, type Serving, serve } from '../../src/server/listen.ts';
 import { problemSchema } from '../../src/server/openapi.ts';
@@ -31,26 +29,8 @@ export interface Answered {
   text: string;
 }
 
-/** An app, its store, and what it wrote. */
-export interface Kit {
-  store: Store;
-  app: Hono<ServerEnv>;
-  /** Lines of the log file: everything after the timestamp. */
-  log: string[];
-  /** Lines of standard output. */
-  console: string[];
-  /** What went to standard error. */
-  errors: string[];
-  /** Registers a user. */
-  user(name: string): Promise<UserRecord>;
-  /** Makes a call in process. A body that is no object or array is sent as it is. */
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Answered>;
-  /** Pushes entries of a user. */
-  put(entries: unknown, user?: string): Promise<Answered>;
-  /** Sends a form of a page. */
-  form(path: string, fields: Record<string, string>, headers?: Record<string, string>): Promise<Answered>;
-  request(path: string, init?: RequestInit): Promise<Answered>;
-}
+/** An app, its store, what it wrote, and calls. */
+export type Kit = Awaited<ReturnType<typeof openKit>>;
 
 export const config: AppParts['config'] = {
   auth: 'dev',
@@ -143,8 +123,9 @@ export function countedCalls(): NonNullable<AppParts['metrics']> {
 /** Opens an app until the end of the test or file; `parts` replace its own, `wrap` puts something around its store. */
 export async function openKit(
   parts: Partial<AppParts> & { wrap?: (store: Store) => Store; level?: 'debug' | 'info' } = {},
-): Promise<Kit> {
+) {
   const store = await newStore();
+  /** Lines of the log file without the timestamp, of standard output and of standard error. */
   const kit = { store, log: [] as string[], console: [] as string[], errors: [] as string[] };
   const { wrap = (inner: Store) => inner, level = 'debug', ...others } = parts;
   const made = appParts({
@@ -175,7 +156,8 @@ export async function openKit(
     checkAnswer(path, init.method ?? 'GET', answer);
     return answer;
   };
-  const post: Kit['post'] = (path, body, headers = {}) =>
+  /** Makes a call in process. A body that is no object or array is sent as it is. */
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
     request(path, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
@@ -186,9 +168,9 @@ export async function openKit(
     app,
     request,
     post,
-    user: async (name) => (await store.users.register(name, { now })).user,
-    put: (entries, user = 'ada') => post('/usercache/put', { user, phone_to_server: entries }),
-    form: (path, fields, headers = {}) =>
+    user: async (name: string) => (await store.users.register(name, { now })).user,
+    put: (entries: unknown, user = 'ada') => post('/usercache/put', { user, phone_to_server: entries }),
+    form: (path: string, fields: Record<string, string>, headers = {}) =>
       post(path, String(new URLSearchParams(fields)), { 'Content-Type': formType, ...headers }),
   };
 }

@@ -165,19 +165,6 @@ it('an entry that was rejected for its key does not replace content that was acc
   expect(await push(kit, entry('s/c', 'third'), entry('s/d', 'd'))).toEqual({ inserted: 0, updated: 1, rejected: 1 });
 });
 
-it('an entry that was rejected for its key keeps its identity when it is recovered, for any time', async () => {
-  await open({ unknownKeys: 1 });
-  const microseconds = 1710000000123456;
-  const entry = (key: string, write_ts: number): JsonObject => ({
-    metadata: { key, write_ts },
-    data: { ts: write_ts },
-  });
-  await put([entry('s/a', 1), entry('s/b', microseconds)]);
-  await recoverErrors(kit.store, ada, { log: silentLog, now: () => 2 * microseconds });
-  const found = await kit.store.timeseries.find(ada, { keys: ['s/b'], time: 'write_ts', limit: 9 });
-  expect(found.entries).toEqual([entry('s/b', microseconds)]);
-});
-
 it('metrics count calls, entries and limits, and name no user', async () => {
   expect((await kit.request('/metrics')).status).toBe(404);
   await open({ callsPerMinute: 2 }, { metrics: countedCalls() });

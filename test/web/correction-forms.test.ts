@@ -250,18 +250,9 @@ describe('on a server', () => {
     (await correctedTrips(kit.store).corrections(ada)).map(({ correction: { write_ts, ...one } }) => one);
 
   it('a form stores a correction with the values of its fields', async () => {
-    const ts = now - 5000;
-    const name = 'x'.repeat(70);
-    const sent = [
-      { kind: 'mode', ts, mode: 'train' },
-      { kind: 'drop', ts: ts + 0.5 },
-      { kind: 'join', ts: ts + 1 },
-      { kind: 'set_aside', start_ts: ts, end_ts: ts + 1 },
-      { kind: 'place_name', ts, name: `  ${name} ` },
-    ];
-    for (const fields of sent)
-      expect([fields, await correct(fields)]).toEqual([fields, [303, expect.stringContaining('&saved=')]]);
-    expect(await stated()).toMatchObject([...sent.slice(0, -1), { ...sent.at(-1), name: name.slice(0, 60) }]);
+    const fields = { kind: 'place_name', ts: now - 5000.5, name: `  ${'x'.repeat(70)} ` };
+    expect(await correct(fields)).toEqual([303, expect.stringContaining('&saved=')]);
+    expect(await stated()).toMatchObject([{ ...fields, name: 'x'.repeat(60) }]);
   });
 
   it('an invalid form stores no correction', async () => {

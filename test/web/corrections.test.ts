@@ -7,7 +7,6 @@ import { putBatch } from '../../src/intake/put-batch.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import type { Store } from '../../src/store/store.ts';
-import { csrfOf } from '../../src/web/sessions.ts';
 import { correction } from '../support/corrections.ts';
 import { countRejected } from '../support/store.ts';
 import { hiddenFields, openPages, type Pages } from './kit.ts';
@@ -71,14 +70,6 @@ async function undoAll(): Promise<void> {
 /** A day without what changes from call to call. */
 const shown = (html: string): string => html.replace(/correct=\w+|id="trip-\w+"|#trip-\w+/g, '');
 const legend = (html: string): string => html.match(/class="legend".*?<\/ul>/)![0];
-
-it('a form without its secret or with another one changes nothing', async () => {
-  const { csrf, ...others } = formWith(await formsOf(0), 'I did not make this trip');
-  expect(csrf).toBe(csrfOf(pages.person.slice(pages.person.indexOf('=') + 1)));
-  for (const wrong of [others, { ...others, csrf: csrfOf('x') }])
-    for (const path of ['/me/correct', '/me/label']) expect((await post(path, wrong)).status).toBe(403);
-  expect(await correctedTrips(store).corrections(uuid)).toEqual([]);
-});
 
 it('a person corrects the mode of a trip, sees it on the next page, and undoes it without a run of the pipeline', async () => {
   const before = await dayPage();

@@ -3,33 +3,11 @@ import { expect } from 'vitest';
 import type { Act } from '../../src/log/audit-log.ts';
 import { createApp } from '../../src/server/app.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
-import type { Store } from '../../src/store/store.ts';
-import { type CommandResult, freshProgram, type Program } from '../cli/kit.ts';
-import { appParts, type Kit } from '../server/kit.ts';
+import { freshProgram } from '../cli/kit.ts';
+import { appParts } from '../server/kit.ts';
 import { openStoreIn } from '../support/store.ts';
 
-export interface Pages {
-  store: Store;
-  app: Kit['app'];
-  /** Of the manager. */
-  password: string;
-  /** Acts of the audit log. */
-  acts: Act[];
-  program: Program;
-  run(...args: string[]): Promise<CommandResult>;
-  /** Cookies of the browsers of the person and of the manager. */
-  person: string;
-  manager: string;
-  /** Signs the manager in again, for a time after the session. */
-  signIn(): Promise<void>;
-  /** Signs a browser of a person in: its cookie. */
-  openAs(person: string): Promise<string>;
-  get(path: string, cookie: string): Promise<Response>;
-  request(path: string, init: RequestInit): Promise<Response>;
-  post(path: string, fields: URLSearchParams | FormData | Record<string, string>, cookie?: string): Promise<Response>;
-  /** Sends the first form of a page whose action contains `action`, with these fields beside its hidden ones. */
-  send(page: string, action: string, fields: Record<string, string | Blob>, cookie: string): Promise<Response>;
-}
+export type Pages = Awaited<ReturnType<typeof openPages>>;
 
 /** What is simulated for the study sunny. */
 interface Simulated {
@@ -53,7 +31,7 @@ export const hiddenFields = (form: string): Record<string, string> =>
 const cookieIn = (answer: Response): string => answer.headers.get('set-cookie')!.split(';')[0]!;
 
 /** Opens the pages of the study sunny, with its first person signed in: `sim-demo-1`, or `sim-SEED-1`. */
-export async function openPages(simulated: Simulated): Promise<Pages> {
+export async function openPages(simulated: Simulated) {
   const { users, days, now, create = [], well, parts } = simulated;
   const nameOf = (i: number): string => `sim-${well?.seed ?? 'demo'}-${i}@example.org`;
   const program = await freshProgram();
@@ -83,35 +61,32 @@ export async function openPages(simulated: Simulated): Promise<Pages> {
       ...parts,
     }),
   );
-  const get: Pages['get'] = async (path, cookie) => app.request(path, { headers: { Cookie: cookie } });
-  const post: Pages['post'] = async (path, fields, cookie = '') => {
+  const request = async (path: string, init: RequestInit): Promise<Response> => app.request(path, init);
+  const get = (path: string, cookie: string) => request(path, { headers: { Cookie: cookie } });
+  const post = (path: string, fields: URLSearchParams | FormData | Record<string, string>, cookie = '') => {
     const body = fields instanceof FormData ? fields : new URLSearchParams(fields);
-    return app.request(path, { method: 'POST', headers: { Cookie: cookie }, body });
+    return request(path, { method: 'POST', headers: { Cookie: cookie }, body });
   };
+  /** Signs a browser of a person in: its cookie. */
   const openAs = async (who: string): Promise<string> => {
     const { stdout } = await run('users', 'link', who, '--server', 'http://127.0.0.1:8080');
     return cookieIn(await post('/me/open', { key: new URL(stdout.trim()).searchParams.get('key')! }));
   };
   const added = await run('managers', 'add', 'mira', '--study', 'sunny', '--operator', '--may-export');
   const password = added.stdout.trim();
+  /** Signs the manager in again, for a time after the session. */
   const signIn = async (): Promise<void> => {
     pages.manager = cookieIn(await post('/sign-in/study', { name: 'mira', password }));
   };
-  const pages: Pages = {
-    store,
-    app,
+  const pages = {
+    ...{ store, app, acts, program, run, signIn, openAs, request, get, post },
+    /** Of the manager. */
     password,
-    acts,
-    program,
-    run,
-    signIn,
-    openAs,
-    get,
-    post,
+    /** Cookies of the browsers of the person and of the manager. */
     person: await openAs(nameOf(1)),
     manager: '',
-    request: async (path, init) => app.request(path, init),
-    send: async (page, action, fields, cookie) => {
+    /** Sends the first form of a page whose action contains `action`, with these fields beside its hidden ones. */
+    send: async (page: string, action: string, fields: Record<string, string | Blob>, cookie: string) => {
       const forms = (await (await get(page, cookie)).text()).match(/<form.*?<\/form>/gs) ?? [];
       const form = forms.find((one) => one.includes(`action="${action}`));
       expect(form, `${action} in ${forms.length} forms`).toBeDefined();

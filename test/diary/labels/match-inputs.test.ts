@@ -120,34 +120,21 @@ describe('input about a trip', () => {
   });
 });
 
-describe('input about a stay', () => {
-  const note = (data: JsonObject) => input('place_addition_input', data);
-  const labels = (inputs: Input[]) => matchInputs(inputs, trips);
-  const at = (found: ReturnType<typeof labels>, enter: number | null, exit: number | null) =>
-    found.ofStay(enter, exit).additions.map(({ data }) => data.label);
-
-  it('belongs to the stay between two trips, never to a trip', () => {
-    const found = labels([note({ start_ts: 11_000, end_ts: 20_000, label: 'work' })]);
-    expect(at(found, 11_000, 20_000)).toEqual(['work']);
-    expect(at(found, null, 10_000)).toEqual([]);
-    for (const { start_ts } of trips) expect(found.ofTrip(start_ts).additions).toEqual([]);
-  });
-
-  it('may belong to the first stay, which has no start, and to the last, which has no end', () => {
-    const found = labels([note({ end_ts: 10_000, label: 'first' }), note({ start_ts: 22_500, label: 'last' })]);
-    expect(at(found, null, 10_000)).toEqual(['first']);
-    expect(at(found, 22_500, null)).toEqual(['last']);
-    expect(at(found, 11_000, 20_000)).toEqual([]);
-  });
-
-  it('is matched to the right stay if the movement between two places was not tracked', () => {
-    const found = labels([
-      note({ start_ts: 11_000, end_ts: 13_000, label: 'before' }),
-      note({ start_ts: 18_000, end_ts: 20_000, label: 'after' }),
-    ]);
-    expect(at(found, 11_000, 13_000)).toEqual(['before']);
-    expect(at(found, 18_000, 20_000)).toEqual(['after']);
-  });
+it('input about a stay belongs to the stay that it overlaps, also the first and the last one, and never to a trip', () => {
+  const stays: [enter: number | null, exit: number | null, label: string][] = [
+    [null, 10_000, 'first'],
+    [11_000, 13_000, 'before untracked time'],
+    [18_000, 20_000, 'after it'],
+    [22_500, null, 'last'],
+  ];
+  const notes = stays.map(([start_ts, end_ts, label]) =>
+    input('place_addition_input', { ...(start_ts && { start_ts }), ...(end_ts && { end_ts }), label }),
+  );
+  const found = matchInputs(notes, trips);
+  for (const [enter, exit, label] of stays)
+    expect(found.ofStay(enter, exit).additions.map(({ data }) => data.label)).toEqual([label]);
+  expect(found.ofStay(21_000, 21_500).additions).toEqual([]);
+  for (const { start_ts } of trips) expect(found.ofTrip(start_ts).additions).toEqual([]);
 });
 
 it('each input gets the same trip or stay from the trips near inputs as from all trips', async () => {

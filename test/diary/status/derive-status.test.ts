@@ -8,6 +8,7 @@ import { initialPipelineState } from '../../../src/model/pipeline-state.ts';
 import { faultReason } from '../../../src/model/rejections.ts';
 import { believedAhead } from '../../../src/model/time.ts';
 import type { PersonFigures } from '../../../src/store/store.ts';
+import { row } from '../../support/row.ts';
 
 const day = 86_400;
 const now = 1_700_000_000;
@@ -102,86 +103,75 @@ it.each<[title: string, changes: Changes]>([
   expect([state, since, broken]).toEqual(['in_order', null, null]);
 });
 
-/** By state and breakage: what a person did, and since when the state holds. */
-const broken: Record<string, [title: string, changes: Changes, since: number | null][]> = {
-  'refused: refused': [
-    ['an own token is refused', sends(refused(now - 59)), now - 60],
-    ['a phone that only called', { profile: { last_fetch_ts: now - 70, ...refused(now - 59) }, user }, now - 70],
-    ['a phone that never called', { profile: refused(now - 59), user }, began],
-    ['a stranger, a day after the last call', last(2 * day, refused(now - day + 1, 'unknown')), now - 2 * day],
-  ],
-  'refused: no_token': [['a token is revoked', { tokens: [{ ...stopped, revoked_why: 'replaced' }] }, now - 9]],
-  'stopped: stopped': [
-    ['a phone stopped', { tokens: [stopped] }, now - 9],
-    ['a phone without data stopped', { profile: {}, user, tokens: [stopped] }, now - 9],
-  ],
-  'never_began: never_called': [['nobody called', { profile: {}, user }, began]],
-  'never_began: silent': [['a call only updated a profile', { profile: { update_ts: now - 4 * day }, user }, began]],
-  'never_began: limited': [['a limit was met before any push', { profile: { last_limit_ts: now - 60 }, user }, began]],
-  'silent: silent': [['the last call was three days ago', last(3 * day + 1), now - 3 * day - 1]],
-  'unusable: encrypted': [['all messages are encrypted', rejected('format_encrypted', now - 60), began + 60]],
-  'unusable: misdated': [
-    [
-      'messages of another year, a day after the last usable one',
-      rejected('format_bad_time', now - day, { ...usual, last_usable_ts: now - 2 * day }),
-      now - 2 * day,
-    ],
-    ['locations are late', { ...sends({ last_unusable_ts: now - 60, last_unusable_why: 'late' }), user }, began],
-  ],
-  'unusable: unknown_messages': [
-    ['a person sent nothing usable', { ...rejected('format_unknown', now - 60), user }, began],
-  ],
-  'unusable: inexact': [
-    ['no trips follow', { ...sends({ last_unusable_ts: now - 60, last_unusable_why: 'inexact' }), user }, began],
-  ],
-  'without_locations: limited': [
-    ['a limit was met after the last put', sends({ last_limit_ts: now - 59 }), now - 60],
-    ['a limit, which is a call, after a put of days ago', last(4 * day, { last_limit_ts: now - 60 }), now - 4 * day],
-  ],
-  'without_locations: no_put': [
-    ['calls since a put three days ago', last(3 * day + 1, { last_fetch_ts: now - 9 }), now - 3 * day - 1],
-  ],
-  'without_locations: nothing_stored': [
-    ['puts since an entry three days ago', last(3 * day + 1, { last_put_ts: now - 9 }), now - 3 * day - 1],
-  ],
-  'without_locations: no_location': [
-    ['entries since a location three days ago', sends({ last_located_ts: now - 3 * day - 1 }), now - 3 * day - 1],
-  ],
-  'without_locations: clock_ahead': [
-    ['farther than is believed', sends({ last_phone_data_ts: now - 59 + believedAhead }), now - 60],
-  ],
-  'behind: unfinished': [['an erasure was interrupted', { stage: 'erasing' }, null]],
-  'behind: run_failed': [
-    ['an error', { state: { last_error: 'no', last_run_ts: now - 7 } }, now - 7],
-    ['a phone that stopped', { tokens: [stopped], state: { last_error: 'no', last_run_ts: now - 7 } }, now - 7],
-  ],
-  'behind: run_stopped': [
-    ['entries are pending', { lease: lease(now), waiting: { count: 2, ahead: 1 } }, now],
-    ['data are changed', { lease: lease(now), state: { changed: { from: 1 } as never } }, now],
-    ['documents are due', { lease: lease(now), state: { documents_due: true } }, now],
-  ],
-  'behind: not_run': [['for a day and a half', waits(now - 1.5 * day - 1, null, { count: 1 }), now - 1.5 * day - 1]],
-  'behind: program_fault': [
-    ['a converter failed', { set_aside: [{ key: 'k', reason: faultReason, count: 3, last_ts: now - 8 }] }, now - 8],
-  ],
-  'behind: set_aside': [
-    ['ten locations are rejected', { set_aside: lost(10, now - 3 * day) }, now - 3 * day],
-    [
-      'ten of two reasons, of a converter that accepted others',
-      { set_aside: [...lost(4, now), ...lost(6, now - 1)], state: { converted_ts: now - 5 } },
-      now - 5,
-    ],
-  ],
-};
+/** What a person did, since when the state holds, and the state with its breakage. */
+const person = row<[title: string, changes: Changes, since: number | null]>;
+const twoDays = { ...usual, last_usable_ts: now - 2 * day };
+const late = (last_unusable_why: string): Changes => ({
+  ...sends({ last_unusable_ts: now - 60, last_unusable_why }),
+  user,
+});
+const fault = { key: 'k', reason: faultReason, count: 3, last_ts: now - 8 };
 
-it.each(Object.entries(broken).flatMap(([what, rows]) => rows.map((row) => [what, ...row] as const)))(
-  '%s: %s',
-  (what, _, changes, since) => {
-    const found = deriveStatus(figures(changes), { now });
-    expect([`${found.state}: ${found.broken?.code}`, found.since]).toEqual([what, since]);
-    if (what === 'behind: not_run') expect(found.waiting_s).toBe(now - since!);
-  },
-);
+it.each([
+  person('an own token is refused', sends(refused(now - 59)), now - 60)`refused: refused`,
+  person('a phone that only called', { profile: { last_fetch_ts: now - 70, ...refused(now - 59) }, user }, now - 70)`
+    refused: refused`,
+  person('a phone that never called', { profile: refused(now - 59), user }, began)`refused: refused`,
+  person('a stranger, a day after the last call', last(2 * day, refused(now - day + 1, 'unknown')), now - 2 * day)`
+    refused: refused`,
+  person('a token is revoked', { tokens: [{ ...stopped, revoked_why: 'replaced' }] }, now - 9)`refused: no_token`,
+  person('a phone stopped', { tokens: [stopped] }, now - 9)`stopped: stopped`,
+  person('a phone without data stopped', { profile: {}, user, tokens: [stopped] }, now - 9)`stopped: stopped`,
+  person('nobody called', { profile: {}, user }, began)`never_began: never_called`,
+  person('a call only updated a profile', { profile: { update_ts: now - 4 * day }, user }, began)`never_began: silent`,
+  person('a limit was met before any push', { profile: { last_limit_ts: now - 60 }, user }, began)`
+    never_began: limited`,
+  person('the last call was three days ago', last(3 * day + 1), now - 3 * day - 1)`silent: silent`,
+  person('all messages are encrypted', rejected('format_encrypted', now - 60), began + 60)`unusable: encrypted`,
+  person('another year, a day after usable ones', rejected('format_bad_time', now - day, twoDays), now - 2 * day)`
+    unusable: misdated`,
+  person('locations are late', late('late'), began)`unusable: misdated`,
+  person('a person sent nothing usable', { ...rejected('format_unknown', now - 60), user }, began)`
+    unusable: unknown_messages`,
+  person('no trips follow', late('inexact'), began)`unusable: inexact`,
+  person('a limit was met after the last put', sends({ last_limit_ts: now - 59 }), now - 60)`
+    without_locations: limited`,
+  person(
+    'a limit, which is a call, after a put of days ago',
+    last(4 * day, { last_limit_ts: now - 60 }),
+    now - 4 * day,
+  )`
+    without_locations: limited`,
+  person('calls since a put three days ago', last(3 * day + 1, { last_fetch_ts: now - 9 }), now - 3 * day - 1)`
+    without_locations: no_put`,
+  person('puts since an entry three days ago', last(3 * day + 1, { last_put_ts: now - 9 }), now - 3 * day - 1)`
+    without_locations: nothing_stored`,
+  person('a location three days ago', sends({ last_located_ts: now - 3 * day - 1 }), now - 3 * day - 1)`
+    without_locations: no_location`,
+  person('farther than is believed', sends({ last_phone_data_ts: now - 59 + believedAhead }), now - 60)`
+    without_locations: clock_ahead`,
+  person('an erasure was interrupted', { stage: 'erasing' }, null)`behind: unfinished`,
+  person('an error', { state: { last_error: 'no', last_run_ts: now - 7 } }, now - 7)`behind: run_failed`,
+  person('a phone that stopped', { tokens: [stopped], state: { last_error: 'no', last_run_ts: now - 7 } }, now - 7)`
+    behind: run_failed`,
+  person('entries are pending', { lease: lease(now), waiting: { count: 2, ahead: 1 } }, now)`behind: run_stopped`,
+  person('data are changed', { lease: lease(now), state: { changed: { from: 1 } as never } }, now)`
+    behind: run_stopped`,
+  person('documents are due', { lease: lease(now), state: { documents_due: true } }, now)`behind: run_stopped`,
+  person('for a day and a half', waits(now - 1.5 * day - 1, null, { count: 1 }), now - 1.5 * day - 1)`
+    behind: not_run`,
+  person('a converter failed', { set_aside: [fault] }, now - 8)`behind: program_fault`,
+  person('ten locations are rejected', { set_aside: lost(10, now - 3 * day) }, now - 3 * day)`behind: set_aside`,
+  person(
+    'ten of two reasons, of a converter that accepted others',
+    { set_aside: [...lost(4, now), ...lost(6, now - 1)], state: { converted_ts: now - 5 } },
+    now - 5,
+  )`behind: set_aside`,
+])('the breakage if %s', (_, changes, since, expected) => {
+  const found = deriveStatus(figures(changes), { now });
+  expect([`${found.state}: ${found.broken?.code}`, found.since]).toEqual([expected, since]);
+  if (expected === 'behind: not_run') expect(found.waiting_s).toBe(now - since!);
+});
 
 it.each<[title: string, changes: Changes, lag_s: number | null]>([
   ['a run at the time of the put', waits(now - 60, now - 60, {}), 0],
