@@ -1,6 +1,6 @@
 // Made-up days that are hard to analyse, with a known number of trips: none, one or two.
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { Trip, TripRecord } from '../../src/model/trip.ts';
@@ -117,138 +117,134 @@ it.each<[string, Part[]]>([
   expect(longestStop(trip).duration).toBeGreaterThan(240);
 });
 
-describe('the diary has two trips for', () => {
-  it('a car errand of twenty minutes: in the shop on foot, and on from where the car was parked', async () => {
-    const { trips } = await dayOf([drive(900), walk(90), rest(1020), back(90), drive(900)]);
-    expect(trips).toHaveLength(2);
-    expectTime(trips[0]!.end_ts, 990, 180);
-    expect(trips[1]!.start_place).toEqual(trips[0]!.end_place);
-  });
-
-  it('a walk to a friend and back: turning back means a stay', async () => {
-    const { trips } = await dayOf([walk(900), rest(600), asleep(900), back(900)]);
-    expect(trips).toHaveLength(2);
-    expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
-  });
-
-  it('the way there and back of a phone that stays awake between them', async () => {
-    const { trips } = await dayOf([walk(900), rest(900), back(900)]);
-    expect(trips).toHaveLength(2);
-    expectTime(trips[1]!.start_ts, 1800, 240);
-    expectTime(trips[1]!.end_ts, 2700, 120);
-    expect(trips[1]!.distance).toBeGreaterThan(900);
-  });
+it('the diary has two trips for a car errand of twenty minutes: in the shop on foot, and on from where the car was parked', async () => {
+  const { trips } = await dayOf([drive(900), walk(90), rest(1020), back(90), drive(900)]);
+  expect(trips).toHaveLength(2);
+  expectTime(trips[0]!.end_ts, 990, 180);
+  expect(trips[1]!.start_place).toEqual(trips[0]!.end_place);
 });
 
-describe('the diary has one trip for', () => {
-  it('a walk, eight minutes of waiting, a bus: the wait is a stop with its times', async () => {
-    const { trip, modes } = await onlyTrip([walk(600), rest(480), drive(1200, 9), walk(300)]);
-    expect(modes.slice(0, 2)).toEqual(['WALKING', expect.stringMatching(/BUS|TRAIN/)]);
-    const { duration, enter_ts } = longestStop(trip);
-    expect(Math.abs(duration - 480)).toBeLessThan(150);
-    expectTime(enter_ts, 600, 120);
+it('the diary has two trips for a walk to a friend and back: turning back means a stay', async () => {
+  const { trips } = await dayOf([walk(900), rest(600), asleep(900), back(900)]);
+  expect(trips).toHaveLength(2);
+  expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
+});
+
+it('the diary has two trips for the way there and back of a phone that stays awake between them', async () => {
+  const { trips } = await dayOf([walk(900), rest(900), back(900)]);
+  expect(trips).toHaveLength(2);
+  expectTime(trips[1]!.start_ts, 1800, 240);
+  expectTime(trips[1]!.end_ts, 2700, 120);
+  expect(trips[1]!.distance).toBeGreaterThan(900);
+});
+
+it('the diary has one trip for a walk, eight minutes of waiting, a bus: the wait is a stop with its times', async () => {
+  const { trip, modes } = await onlyTrip([walk(600), rest(480), drive(1200, 9), walk(300)]);
+  expect(modes.slice(0, 2)).toEqual(['WALKING', expect.stringMatching(/BUS|TRAIN/)]);
+  const { duration, enter_ts } = longestStop(trip);
+  expect(Math.abs(duration - 480)).toBeLessThan(150);
+  expectTime(enter_ts, 600, 120);
+});
+
+it('the diary has one trip for a wait of twelve minutes between two drives, during which the receiver jumps once', async () => {
+  const plain = pushedDay([drive(1200, 20), walk(120), rest(720), drive(1200, 20), ...home]);
+  for (const metres of [100, 150, 400]) {
+    const jump = pushedFix(android, 1320 + 375, 1200 * 20 + 162, metres, { accuracy: 12 });
+    expectTime(only(await analysed([...plain, jump])).trip.end_ts, 3240, 120);
+  }
+});
+
+it('the diary has one trip for a bus, a wait, and a tram as slow as a bicycle, without motion readings', async () => {
+  const tram: Part = { seconds: 600, speed: 4.5, word: null };
+  const { modes } = await onlyTrip([walk(600), rest(300), drive(1200, 11), walk(240), rest(420), tram]);
+  expect(modes).not.toContain('BICYCLING');
+});
+
+it('the diary has one trip for a train through tunnels of minutes', async () => {
+  const tunnel: Part = { ...drive(420, 30), silent: true };
+  const way = [drive(600, 30), tunnel, drive(300, 30), tunnel, drive(600, 30)];
+  const { trip, modes } = await onlyTrip([walk(600), rest(400), ...way, walk(300)]);
+  expect(modes).toContain('TRAIN');
+  expectRatio(trip.distance, 2340 * 30 + 900 * 1.35, 0.06);
+});
+
+it('the diary has one trip for a night train over midnight, on the day on which it left', async () => {
+  const { day } = await onlyTrip([asleep(15 * 3600), drive(5 * 3600, 30)]); // from 23:00
+  expect(day).toBe('2023-11-14');
+});
+
+it('the diary has one trip for a night train from one zone into another, on the day on which it left by the local time there', async () => {
+  const plain = pushedDay([asleep(15 * 3600), drive(6 * 3600, 30), ...home]); // 23:00 in Berlin, midnight in Helsinki
+  const border = t0 + 17 * 3600;
+  const zoned = plain.map(({ metadata, data }) => {
+    const time_zone = metadata.write_ts < border ? metadata.time_zone : 'Europe/Helsinki';
+    return { metadata: { ...metadata, time_zone }, data } as Entry;
   });
+  const { trip, day } = only(await analysed(zoned));
+  expect([trip.start_zone, trip.end_zone, day]).toEqual(['Europe/Berlin', 'Europe/Helsinki', '2023-11-14']);
+  expectRatio(trip.distance, 6 * 3600 * 30, 0.02);
+});
 
-  it('a wait of twelve minutes between two drives, during which the receiver jumps once', async () => {
-    const plain = pushedDay([drive(1200, 20), walk(120), rest(720), drive(1200, 20), ...home]);
-    for (const metres of [100, 150, 400]) {
-      const jump = pushedFix(android, 1320 + 375, 1200 * 20 + 162, metres, { accuracy: 12 });
-      expectTime(only(await analysed([...plain, jump])).trip.end_ts, 3240, 120);
-    }
-  });
+it('the diary has one trip for a journey through the hour that occurs twice, and through the one that is skipped', async () => {
+  for (const night of ['2023-10-29T00:30:00Z', '2024-03-31T00:30:00Z']) {
+    const from = Date.parse(night) / 1000 - t0; // half an hour before the clocks of Berlin change
+    const { trip, day } = await onlyTrip([walk(400), drive(3600), walk(300)], { from });
+    expectTime(trip.end_ts, from + 4300, 120);
+    expect(day).toBe(night.slice(0, 10));
+  }
+});
 
-  it('a bus, a wait, and a tram as slow as a bicycle, without motion readings', async () => {
-    const tram: Part = { seconds: 600, speed: 4.5, word: null };
-    const { modes } = await onlyTrip([walk(600), rest(300), drive(1200, 11), walk(240), rest(420), tram]);
-    expect(modes).not.toContain('BICYCLING');
-  });
+const journey = [walk(400), drive(1500), walk(300)];
 
-  it('a train through tunnels of minutes', async () => {
-    const tunnel: Part = { ...drive(420, 30), silent: true };
-    const way = [drive(600, 30), tunnel, drive(300, 30), tunnel, drive(600, 30)];
-    const { trip, modes } = await onlyTrip([walk(600), rest(400), ...way, walk(300)]);
-    expect(modes).toContain('TRAIN');
-    expectRatio(trip.distance, 2340 * 30 + 900 * 1.35, 0.06);
-  });
+it('the diary has one trip for a journey that two phones of two platforms in the same pocket record', async () => {
+  const parts = [...journey, ...home];
+  const alone = only(await analysed(pushedDay(parts))).trip;
+  const both = [...pushedDay(parts), ...pushedDay(parts, { phone: iphone, seed: 2 })];
+  const { trip } = only(await analysed(both));
+  expectTime(trip.end_ts, since(alone.end_ts), 120);
+  expectRatio(trip.distance, alone.distance, 0.05);
+});
 
-  it('a night train over midnight, on the day on which it left', async () => {
-    const { day } = await onlyTrip([asleep(15 * 3600), drive(5 * 3600, 30)]); // from 23:00
-    expect(day).toBe('2023-11-14');
-  });
+it('the diary has one trip for a journey recorded by a phone without motion readings', async () => {
+  const { trip, modes } = await onlyTrip(journey, { readings: false });
+  expect(modes.join()).toMatch(motor);
+  expect(trip.evidence!.model).toContain('sparse');
+});
 
-  it('a night train from one zone into another, on the day on which it left by the local time there', async () => {
-    const plain = pushedDay([asleep(15 * 3600), drive(6 * 3600, 30), ...home]); // 23:00 in Berlin, midnight in Helsinki
-    const border = t0 + 17 * 3600;
-    const zoned = plain.map(({ metadata, data }) => {
-      const time_zone = metadata.write_ts < border ? metadata.time_zone : 'Europe/Helsinki';
-      return { metadata: { ...metadata, time_zone }, data } as Entry;
-    });
-    const { trip, day } = only(await analysed(zoned));
-    expect([trip.start_zone, trip.end_zone, day]).toEqual(['Europe/Berlin', 'Europe/Helsinki', '2023-11-14']);
-    expectRatio(trip.distance, 6 * 3600 * 30, 0.02);
-  });
+it('the diary has one trip for a journey recorded by a phone that reports its position once a minute', async () => {
+  const { trip, modes } = await onlyTrip(journey, { every: 60 });
+  expectTime(trip.end_ts, 2200, 120);
+  expect(modes.join()).toMatch(motor);
+});
 
-  it('a journey through the hour that occurs twice, and through the one that is skipped', async () => {
-    for (const night of ['2023-10-29T00:30:00Z', '2024-03-31T00:30:00Z']) {
-      const from = Date.parse(night) / 1000 - t0; // half an hour before the clocks of Berlin change
-      const { trip, day } = await onlyTrip([walk(400), drive(3600), walk(300)], { from });
-      expectTime(trip.end_ts, from + 4300, 120);
-      expect(day).toBe(night.slice(0, 10));
-    }
-  });
-
-  const journey = [walk(400), drive(1500), walk(300)];
-
-  it('a journey that two phones of two platforms in the same pocket record', async () => {
-    const parts = [...journey, ...home];
-    const alone = only(await analysed(pushedDay(parts))).trip;
-    const both = [...pushedDay(parts), ...pushedDay(parts, { phone: iphone, seed: 2 })];
-    const { trip } = only(await analysed(both));
-    expectTime(trip.end_ts, since(alone.end_ts), 120);
-    expectRatio(trip.distance, alone.distance, 0.05);
-  });
-
-  it('a journey recorded by a phone without motion readings', async () => {
-    const { trip, modes } = await onlyTrip(journey, { readings: false });
-    expect(modes.join()).toMatch(motor);
-    expect(trip.evidence!.model).toContain('sparse');
-  });
-
-  it('a journey recorded by a phone that reports its position once a minute', async () => {
-    const { trip, modes } = await onlyTrip(journey, { every: 60 });
-    expectTime(trip.end_ts, 2200, 120);
-    expect(modes.join()).toMatch(motor);
-  });
-
-  it('a drive during which the receiver jumps by two kilometres: as long as the street', async () => {
-    const plain = pushedDay([drive(1800), ...home]);
-    const jumping = plain.map((entry, i) =>
-      entry.metadata.key === keys.filteredLocation && i < 55 && i % 9 === 4
-        ? { ...entry, data: { ...entry.data, latitude: Number(entry.data.latitude) + 0.018 } }
-        : entry,
-    );
-    const [[straight], [jumped]] = [(await analysed(plain)).trips, (await analysed(jumping)).trips];
-    expectRatio(jumped!.distance, straight!.distance, 0.05);
-  });
-
-  it.each([15, 30, 64, 100])(
-    'that ends where its user arrived, by a phone awake for long after it, every %i s',
-    async (every) => {
-      const day = pushedDay([drive(1500), walk(300), rest(1800), asleep(7200)], { every });
-      expectTime(only(await analysed(day)).trip.end_ts, 1800, 120);
-    },
+it('the diary has one trip for a drive during which the receiver jumps by two kilometres: as long as the street', async () => {
+  const plain = pushedDay([drive(1800), ...home]);
+  const jumping = plain.map((entry, i) =>
+    entry.metadata.key === keys.filteredLocation && i < 55 && i % 9 === 4
+      ? { ...entry, data: { ...entry.data, latitude: Number(entry.data.latitude) + 0.018 } }
+      : entry,
   );
+  const [[straight], [jumped]] = [(await analysed(plain)).trips, (await analysed(jumping)).trips];
+  expectRatio(jumped!.distance, straight!.distance, 0.05);
+});
 
-  it('a journey that is final although a single outlier follows', async () => {
-    const outlier = pushedFix(android, 1500 + 700, 25_000, 0, { accuracy: 30 });
-    only(await analysed([...pushedDay([drive(1500), ...home]), outlier]));
-  });
+it.each([15, 30, 64, 100])(
+  'that ends where its user arrived, by a phone awake for long after it, every %i s',
+  async (every) => {
+    const day = pushedDay([drive(1500), walk(300), rest(1800), asleep(7200)], { every });
+    expectTime(only(await analysed(day)).trip.end_ts, 1800, 120);
+  },
+);
 
-  it('a journey, also with entries of a clock far ahead', async () => {
-    const plain = pushedDay([drive(1800), ...home]);
-    const future = pushedFix(android, 300, 90_000, 0, { ts: t0 + 40 * 86_400 });
-    expect((await analysed([...plain, future])).trips).toEqual((await analysed(plain)).trips);
-  });
+it('the diary has one trip for a journey that is final although a single outlier follows', async () => {
+  const outlier = pushedFix(android, 1500 + 700, 25_000, 0, { accuracy: 30 });
+  only(await analysed([...pushedDay([drive(1500), ...home]), outlier]));
+});
+
+it('the diary has one trip for a journey, also with entries of a clock far ahead', async () => {
+  const plain = pushedDay([drive(1800), ...home]);
+  const future = pushedFix(android, 300, 90_000, 0, { ts: t0 + 40 * 86_400 });
+  expect((await analysed([...plain, future])).trips).toEqual((await analysed(plain)).trips);
 });
 
 // Known limit: the ways to and from an airport without a wait are part of the flight, see docs/quality.md.

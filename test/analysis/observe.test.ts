@@ -1,7 +1,7 @@
 // Stage "clean": which entries become locations, motions and transitions, and that their order does not matter.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   cleanEvents,
   cleanLocations,
@@ -30,80 +30,78 @@ const clean = (...entries: Entry[]) =>
     ({ latitude }) => `guessed at ${latitude}`,
   );
 
-describe('locations', () => {
-  it.each<[title: string, data: JsonObject, metadata: JsonObject, kept: boolean]>([
-    ['marked as invalid by a text', { reported: { valid: 'false' } }, {}, false],
-    ['marked as invalid', { reported: { valid: false } }, {}, false],
-    ['marked as valid', { reported: { valid: 'true' } }, {}, true],
-    ['of 0, 0', { latitude: 0.00009, longitude: -0.00009 }, {}, false],
-    ['near 0, 0', { latitude: 0.00009, longitude: 0.0002 }, {}, true],
-    ['with an accuracy below 200 m', { accuracy: 199.9 }, {}, true],
-    ['with an accuracy of 200 m', { accuracy: 200 }, {}, false],
-    ['of unknown accuracy', { accuracy: null }, {}, true],
-    ['a day after their write time', {}, { write_ts: ts - 86_400 }, true],
-    ['more than a day after their write time', {}, { write_ts: ts - 86_401 }, false],
-    ['written less than 1000 s late', {}, { write_ts: ts + 999 }, true],
-    ['written 1000 s late', {}, { write_ts: ts + 1000 }, false],
-    ['of an iPhone, written late', { filter: 'distance' }, { write_ts: ts + 9999 }, true],
-    ...[0, -5, -6e10, 253_402_300_700].map((time): [string, JsonObject, JsonObject, boolean] => [
-      `of ${time} s: before phones existed or beyond the calendar`,
-      { ts: time },
-      { write_ts: time },
-      false,
-    ]),
-  ])('%s are kept or left out', (_, data, metadata, kept) => {
-    expect(clean(fix(data, metadata))).toHaveLength(kept ? 1 : 0);
-  });
+it.each<[title: string, data: JsonObject, metadata: JsonObject, kept: boolean]>([
+  ['marked as invalid by a text', { reported: { valid: 'false' } }, {}, false],
+  ['marked as invalid', { reported: { valid: false } }, {}, false],
+  ['marked as valid', { reported: { valid: 'true' } }, {}, true],
+  ['of 0, 0', { latitude: 0.00009, longitude: -0.00009 }, {}, false],
+  ['near 0, 0', { latitude: 0.00009, longitude: 0.0002 }, {}, true],
+  ['with an accuracy below 200 m', { accuracy: 199.9 }, {}, true],
+  ['with an accuracy of 200 m', { accuracy: 200 }, {}, false],
+  ['of unknown accuracy', { accuracy: null }, {}, true],
+  ['a day after their write time', {}, { write_ts: ts - 86_400 }, true],
+  ['more than a day after their write time', {}, { write_ts: ts - 86_401 }, false],
+  ['written less than 1000 s late', {}, { write_ts: ts + 999 }, true],
+  ['written 1000 s late', {}, { write_ts: ts + 1000 }, false],
+  ['of an iPhone, written late', { filter: 'distance' }, { write_ts: ts + 9999 }, true],
+  ...[0, -5, -6e10, 253_402_300_700].map((time): [string, JsonObject, JsonObject, boolean] => [
+    `of ${time} s: before phones existed or beyond the calendar`,
+    { ts: time },
+    { write_ts: time },
+    false,
+  ]),
+])('locations %s are kept or left out', (_, data, metadata, kept) => {
+  expect(clean(fix(data, metadata))).toHaveLength(kept ? 1 : 0);
+});
 
-  it('have the fields that the analysis needs', () => {
-    const where = { latitude: 52.5, longitude: 13.4, altitude: 34, accuracy: 10 };
-    expect(clean(fix())).toMatchObject([{ ts, ...where, sampling: 'time', zone: 'Europe/Berlin', zoneGuessed: false }]);
-  });
+it('locations have the fields that the analysis needs', () => {
+  const where = { latitude: 52.5, longitude: 13.4, altitude: 34, accuracy: 10 };
+  expect(clean(fix())).toMatchObject([{ ts, ...where, sampling: 'time', zone: 'Europe/Berlin', zoneGuessed: false }]);
+});
 
-  it('have the zone that the entry names, else a guess that is marked as one', () => {
-    const [named, unnamed] = clean(fix(), fix({ ts: ts + 1 }, { time_zone: 'nowhere' }));
-    expect(named).toMatchObject({ zone: 'Europe/Berlin', zoneGuessed: false });
-    expect(unnamed).toMatchObject({ zone: 'guessed at 52.5', zoneGuessed: true });
-  });
+it('locations have the zone that the entry names, else a guess that is marked as one', () => {
+  const [named, unnamed] = clean(fix(), fix({ ts: ts + 1 }, { time_zone: 'nowhere' }));
+  expect(named).toMatchObject({ zone: 'Europe/Berlin', zoneGuessed: false });
+  expect(unnamed).toMatchObject({ zone: 'guessed at 52.5', zoneGuessed: true });
+});
 
-  it('that name no filter are sampled as usual on their platform', () => {
-    expect(clean(fix({ filter: null }))[0]!.sampling).toBe('time');
-    expect(clean(fix({ filter: null }, { platform: 'iOS' }))[0]!.sampling).toBe('distance');
-    expect(clean(fix({ filter: 'distance' }))[0]!.sampling).toBe('distance');
-  });
+it('locations that name no filter are sampled as usual on their platform', () => {
+  expect(clean(fix({ filter: null }))[0]!.sampling).toBe('time');
+  expect(clean(fix({ filter: null }, { platform: 'iOS' }))[0]!.sampling).toBe('distance');
+  expect(clean(fix({ filter: 'distance' }))[0]!.sampling).toBe('distance');
+});
 
-  it('of the same time are reduced to the most accurate, and of equals to the one written first', () => {
-    const [kept, ...more] = clean(
-      fix({ accuracy: 20, latitude: 1 }, { write_ts: ts + 1 }),
-      fix({ accuracy: 5, latitude: 3 }, { write_ts: ts + 3 }),
-      fix({ accuracy: 5, latitude: 2 }, { write_ts: ts + 2 }),
-    );
-    expect(more).toEqual([]);
-    expect(kept!.latitude).toBe(2);
-  });
+it('locations of the same time are reduced to the most accurate, and of equals to the one written first', () => {
+  const [kept, ...more] = clean(
+    fix({ accuracy: 20, latitude: 1 }, { write_ts: ts + 1 }),
+    fix({ accuracy: 5, latitude: 3 }, { write_ts: ts + 3 }),
+    fix({ accuracy: 5, latitude: 2 }, { write_ts: ts + 2 }),
+  );
+  expect(more).toEqual([]);
+  expect(kept!.latitude).toBe(2);
+});
 
-  it('are the same for any order of the entries: ascending, one per time', () => {
-    const entry = fc
-      .record({
-        ts: fc.integer({ min: ts, max: ts + 5 }),
-        accuracy: fc.integer({ min: 3, max: 5 }),
-        latitude: fc.integer({ min: 1, max: 3 }),
-        write_ts: fc.integer({ min: ts, max: ts + 9 }),
-      })
-      .map(({ write_ts, ...data }) => fix(data, { write_ts }));
-    const orders = fc.array(entry).chain((entries) => {
-      const whole = { minLength: entries.length, maxLength: entries.length };
-      return fc.tuple(fc.constant(entries), fc.shuffledSubarray(entries, whole));
-    });
-    fc.assert(
-      fc.property(orders, ([entries, shuffled]) => {
-        const found = clean(...entries);
-        expect(clean(...shuffled)).toEqual(found);
-        const times = found.map((location) => location.ts);
-        expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
-      }),
-    );
+it('locations are the same for any order of the entries: ascending, one per time', () => {
+  const entry = fc
+    .record({
+      ts: fc.integer({ min: ts, max: ts + 5 }),
+      accuracy: fc.integer({ min: 3, max: 5 }),
+      latitude: fc.integer({ min: 1, max: 3 }),
+      write_ts: fc.integer({ min: ts, max: ts + 9 }),
+    })
+    .map(({ write_ts, ...data }) => fix(data, { write_ts }));
+  const orders = fc.array(entry).chain((entries) => {
+    const whole = { minLength: entries.length, maxLength: entries.length };
+    return fc.tuple(fc.constant(entries), fc.shuffledSubarray(entries, whole));
   });
+  fc.assert(
+    fc.property(orders, ([entries, shuffled]) => {
+      const found = clean(...entries);
+      expect(clean(...shuffled)).toEqual(found);
+      const times = found.map((location) => location.ts);
+      expect(times).toEqual([...new Set(times)].sort((a, b) => a - b));
+    }),
+  );
 });
 
 const row = (data: JsonObject): Entry => ({ metadata: { key: 'k', write_ts: 1 }, data });

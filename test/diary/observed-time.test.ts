@@ -1,6 +1,6 @@
 // The kinds of time of local days.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { observedDays, type TimeSpan, unobservedWithin } from '../../src/diary/observed-time.ts';
 import { addDays, localDay, startOfDay } from '../../src/model/time.ts';
 import type { Silence, TripRecord } from '../../src/model/trip.ts';
@@ -81,44 +81,42 @@ it.each([
   expect([moving_s, staying_s, unobserved_s]).toEqual(['moving', 'staying', 'unobserved'].map(lengthOf));
 });
 
-describe('a day', () => {
-  it('has the inferred part of the stay, and the distance that the user moved unobserved', () => {
-    const silences = [gap(0, 3600, 'silent', { inferred: true }), gap(7200, 9000, 'moved', { moved_m: 5000 })];
-    expect(dayOf({ silences, known: [-600, 10_800] })).toMatchObject({
-      staying_s: 600 + 7200 + 1800,
-      inferred_stay_s: 3600,
-      moved_unobserved_m: 5000,
-    });
+it('a day has the inferred part of the stay, and the distance that the user moved unobserved', () => {
+  const silences = [gap(0, 3600, 'silent', { inferred: true }), gap(7200, 9000, 'moved', { moved_m: 5000 })];
+  expect(dayOf({ silences, known: [-600, 10_800] })).toMatchObject({
+    staying_s: 600 + 7200 + 1800,
+    inferred_stay_s: 3600,
+    moved_unobserved_m: 5000,
   });
+});
 
-  it('says how far the user moved after a trip that ends within the gap, unless a trip leads on to its end', () => {
-    const silences = [gap(3600, 18_000, 'moved', { moved_m: 90_000 })];
-    const metres = (...links: TripRecord[]): (number | string | null)[] => {
-      const found = dayOf({ links, silences, known: [-600, 20_000], zone: 'UTC' });
-      return [found.moved_unobserved_m, found.spans.find(({ to }) => to === noon + 18_000)?.reason ?? null];
-    };
-    expect(metres(ride(0, 3800), ride(18_000, 19_000))).toEqual([90_000, 'moved']);
-    expect(metres(ride(0, 3500), ride(17_000, 19_000))).toEqual([0, 'silent']);
-    expect(metres(ride(0, 19_000))).toEqual([0, 'silent']);
-    const inferred = ride(17_900, 19_000, { untracked: { start_ts: noon + 3600 } });
-    expect(metres(ride(0, 3500), inferred)[0], 'the start of a trip was inferred after untracked time').toBe(90_000);
-  });
+it('a day says how far the user moved after a trip that ends within the gap, unless a trip leads on to its end', () => {
+  const silences = [gap(3600, 18_000, 'moved', { moved_m: 90_000 })];
+  const metres = (...links: TripRecord[]): (number | string | null)[] => {
+    const found = dayOf({ links, silences, known: [-600, 20_000], zone: 'UTC' });
+    return [found.moved_unobserved_m, found.spans.find(({ to }) => to === noon + 18_000)?.reason ?? null];
+  };
+  expect(metres(ride(0, 3800), ride(18_000, 19_000))).toEqual([90_000, 'moved']);
+  expect(metres(ride(0, 3500), ride(17_000, 19_000))).toEqual([0, 'silent']);
+  expect(metres(ride(0, 19_000))).toEqual([0, 'silent']);
+  const inferred = ride(17_900, 19_000, { untracked: { start_ts: noon + 3600 } });
+  expect(metres(ride(0, 3500), inferred)[0], 'the start of a trip was inferred after untracked time').toBe(90_000);
+});
 
-  it('is unobserved where all entries are excluded; entries of another phone or token still show a stay', () => {
-    const unobserved = (of: object): number =>
-      dayOf({ exclusions: [{ start_ts: noon, end_ts: noon + 600, ...of }] }).off_s;
-    expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
-  });
+it('a day is unobserved where all entries are excluded; entries of another phone or token still show a stay', () => {
+  const unobserved = (of: object): number =>
+    dayOf({ exclusions: [{ start_ts: noon, end_ts: noon + 600, ...of }] }).off_s;
+  expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
+});
 
-  it('begins in the zone where a trip over its midnight began, even if the trip before ended in another zone', () => {
-    const links = [
-      link(noon - 43_200, noon - 36_000, ['America/New_York', 'America/New_York']),
-      link(noon, noon + 2 * 86_400, ['Europe/Berlin', 'Europe/Berlin']),
-    ];
-    const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon } };
-    const starts = observedDays({ links, observed, zone: 'UTC' }, day, '2024-03-13').map((one) => one.zone);
-    expect(starts).toEqual(['America/New_York', 'Europe/Berlin']);
-  });
+it('a day begins in the zone where a trip over its midnight began, even if the trip before ended in another zone', () => {
+  const links = [
+    link(noon - 43_200, noon - 36_000, ['America/New_York', 'America/New_York']),
+    link(noon, noon + 2 * 86_400, ['Europe/Berlin', 'Europe/Berlin']),
+  ];
+  const observed = { from: noon - 43_200, silences: [], seen: { ...seen, ts: noon } };
+  const starts = observedDays({ links, observed, zone: 'UTC' }, day, '2024-03-13').map((one) => one.zone);
+  expect(starts).toEqual(['America/New_York', 'Europe/Berlin']);
 });
 
 it('the kinds of time of each day sum to its length, and days follow each other, over clock changes and zones', () => {

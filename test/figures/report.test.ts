@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { disclose } from '../../src/figures/disclose.ts';
 import { isSettled, type MonthReport, monthReport, readMonth } from '../../src/figures/month-report.ts';
 import { add, addTrip, type Dimension, type PersonTally } from '../../src/figures/tally.ts';
@@ -126,80 +126,78 @@ it('a figure to which one person contributes more than half is withheld', () => 
   expect(disclose(new Map(people.map((tally, i) => [`person ${i}`, tally])), byZone)).toEqual(withheld);
 });
 
-describe('the observed days of a month', () => {
-  const onMondays = { ...asked, by: 'weekday' } as const;
-  const busyMondays = busyStudy(12, 1, ['Monday']);
-  /** Days on Mondays of each person, and on Sundays of the last ones. */
-  const observedBy = (days: readonly number[], seed = 1, sundays: readonly number[] = []) =>
-    new Map(
-      days.map((each, i) => {
-        const sunday = (sundays[days.length - 1 - i] ?? 0) * 86_400;
-        const own = { all: each * 86_400 + sunday, Monday: each * 86_400, Sunday: sunday };
-        return [`${seed}-${i}`, new Map(Object.entries(own))];
-      }),
-    );
+const onMondays = { ...asked, by: 'weekday' } as const;
+const busyMondays = busyStudy(12, 1, ['Monday']);
+/** Days on Mondays of each person, and on Sundays of the last ones. */
+const observedBy = (days: readonly number[], seed = 1, sundays: readonly number[] = []) =>
+  new Map(
+    days.map((each, i) => {
+      const sunday = (sundays[days.length - 1 - i] ?? 0) * 86_400;
+      const own = { all: each * 86_400 + sunday, Monday: each * 86_400, Sunday: sunday };
+      return [`${seed}-${i}`, new Map(Object.entries(own))];
+    }),
+  );
 
-  it('cover all people, also without a trip, and figures per person follow from published ones', () => {
-    const observed = observedBy(Array(40).fill(20));
-    const { all, cells, observed_days: days } = disclose(busyStudy(12, 1), { ...asked, observed });
-    expect(Math.abs(days! - 800)).toBeLessThanOrEqual(20 + 10); // one person, and rounding
-    for (const { trips, km, minutes, ...rates } of [all!, ...cells]) {
-      const expected = [trips, km, minutes].map((figure) => Number((figure / days!).toPrecision(2)));
-      expect([rates.trips_per_day, rates.km_per_day, rates.minutes_per_day]).toEqual(expected);
-    }
-  });
+it('the observed days of a month cover all people, also without a trip, and figures per person follow from published ones', () => {
+  const observed = observedBy(Array(40).fill(20));
+  const { all, cells, observed_days: days } = disclose(busyStudy(12, 1), { ...asked, observed });
+  expect(Math.abs(days! - 800)).toBeLessThanOrEqual(20 + 10); // one person, and rounding
+  for (const { trips, km, minutes, ...rates } of [all!, ...cells]) {
+    const expected = [trips, km, minutes].map((figure) => Number((figure / days!).toPrecision(2)));
+    expect([rates.trips_per_day, rates.km_per_day, rates.minutes_per_day]).toEqual(expected);
+  }
+});
 
-  it('are withheld for too few people or if one contributes more than half, also per observed day', () => {
-    for (const few of [Array(least - 1).fill(30), [...Array(least).fill(1), 30]]) {
-      const { all, observed_days } = disclose(busyStudy(12, 1), { ...asked, observed: observedBy(few) });
-      expect([observed_days, all!.km_per_day]).toEqual([null, null]);
-    }
-  });
+it('the observed days of a month are withheld for too few people or if one contributes more than half, also per observed day', () => {
+  for (const few of [Array(least - 1).fill(30), [...Array(least).fill(1), 30]]) {
+    const { all, observed_days } = disclose(busyStudy(12, 1), { ...asked, observed: observedBy(few) });
+    expect([observed_days, all!.km_per_day]).toEqual([null, null]);
+  }
+});
 
-  it.each([
-    ['are of the weekday', [], 'shown'],
-    ['are of the weekday, if enough people were observed on others', Array(5).fill(2), 'shown'],
-    ['are withheld by weekday, if subtraction reveals the other days of a few people', [3, 3], 'withheld'],
-    ['are withheld by weekday, if one person has most of the other days', [1, 1, 1, 1, 5], 'withheld'],
-  ] as const)('%s', (_, sundays, mondays) => {
-    const observed = observedBy(Array(12).fill(4), 1, sundays);
-    const { all, cells, observed_days: days } = disclose(busyMondays, { ...onMondays, observed });
-    const [monday] = cells;
-    if (mondays === 'withheld')
-      expect(monday).toMatchObject({ observed_days: null, trips_per_day: null, km_per_day: null });
-    else {
-      expect(Math.abs(monday!.observed_days! - 12 * 4)).toBeLessThanOrEqual(4 + 1); // one person, and rounding
-      expect(monday!.km_per_day).toBe(Number((monday!.km / monday!.observed_days!).toPrecision(2)));
-    }
-    expect(all!.km_per_day).toBe(Number((all!.km / days!).toPrecision(2)));
-  });
+it.each([
+  ['are of the weekday', [], 'shown'],
+  ['are of the weekday, if enough people were observed on others', Array(5).fill(2), 'shown'],
+  ['are withheld by weekday, if subtraction reveals the other days of a few people', [3, 3], 'withheld'],
+  ['are withheld by weekday, if one person has most of the other days', [1, 1, 1, 1, 5], 'withheld'],
+] as const)('%s', (_, sundays, mondays) => {
+  const observed = observedBy(Array(12).fill(4), 1, sundays);
+  const { all, cells, observed_days: days } = disclose(busyMondays, { ...onMondays, observed });
+  const [monday] = cells;
+  if (mondays === 'withheld')
+    expect(monday).toMatchObject({ observed_days: null, trips_per_day: null, km_per_day: null });
+  else {
+    expect(Math.abs(monday!.observed_days! - 12 * 4)).toBeLessThanOrEqual(4 + 1); // one person, and rounding
+    expect(monday!.km_per_day).toBe(Number((monday!.km / monday!.observed_days!).toPrecision(2)));
+  }
+  expect(all!.km_per_day).toBe(Number((all!.km / days!).toPrecision(2)));
+});
 
-  it('count all weekdays that are not shown separately for the rest', () => {
-    const study = busyStudy(12, 1, ['Monday']);
-    const weekends = [...study.values()].slice(0, 8);
-    for (const [i, tally] of weekends.entries())
-      add(tally, i < 4 ? 'Saturday' : 'Sunday', { trips: 5, metres: 5000, seconds: 900 });
-    const observed = observedBy(Array(12).fill(4), 1, Array(12).fill(2)); // no person on Saturdays
-    const { cells, rest } = disclose(study, { ...onMondays, observed });
-    expect(cells.map(({ cell }) => cell)).toEqual(['Monday']);
-    expect(Math.abs(rest!.observed_days! - 12 * 2)).toBeLessThanOrEqual(2 + 1);
-    expect(rest!.trips_per_day).toBe(Number((rest!.trips / rest!.observed_days!).toPrecision(2)));
-  });
+it('the observed days of a month count all weekdays that are not shown separately for the rest', () => {
+  const study = busyStudy(12, 1, ['Monday']);
+  const weekends = [...study.values()].slice(0, 8);
+  for (const [i, tally] of weekends.entries())
+    add(tally, i < 4 ? 'Saturday' : 'Sunday', { trips: 5, metres: 5000, seconds: 900 });
+  const observed = observedBy(Array(12).fill(4), 1, Array(12).fill(2)); // no person on Saturdays
+  const { cells, rest } = disclose(study, { ...onMondays, observed });
+  expect(cells.map(({ cell }) => cell)).toEqual(['Monday']);
+  expect(Math.abs(rest!.observed_days! - 12 * 2)).toBeLessThanOrEqual(2 + 1);
+  expect(rest!.trips_per_day).toBe(Number((rest!.trips / rest!.observed_days!).toPrecision(2)));
+});
 
-  it('reveal little more than chance about a person by whom two reports differ', () => {
-    let [wrong, wrongMondays] = [0, 0];
-    for (let seed = 1; seed <= 100; seed++) {
-      const days = Array.from({ length: 6 }, (_, i) => 5 + ((seed * 7 + i * 11) % 26));
-      const observed = observedBy(days, seed);
-      const without = new Map([...observed].slice(1));
-      const study = busyStudy(6, seed, ['Monday']);
-      const [a, b] = [observed, without].map((one) => disclose(study, { ...onMondays, observed: one }));
-      const isWrong = (guess: number): boolean => Math.abs(guess - days[0]!) > days[0]! / 2;
-      if (isWrong(a!.observed_days! - b!.observed_days!)) wrong += 1;
-      if (isWrong(a!.cells[0]!.observed_days! - b!.cells[0]!.observed_days!)) wrongMondays += 1;
-    }
-    expect(Math.min(wrong, wrongMondays)).toBeGreaterThan(40);
-  });
+it('the observed days of a month reveal little more than chance about a person by whom two reports differ', () => {
+  let [wrong, wrongMondays] = [0, 0];
+  for (let seed = 1; seed <= 100; seed++) {
+    const days = Array.from({ length: 6 }, (_, i) => 5 + ((seed * 7 + i * 11) % 26));
+    const observed = observedBy(days, seed);
+    const without = new Map([...observed].slice(1));
+    const study = busyStudy(6, seed, ['Monday']);
+    const [a, b] = [observed, without].map((one) => disclose(study, { ...onMondays, observed: one }));
+    const isWrong = (guess: number): boolean => Math.abs(guess - days[0]!) > days[0]! / 2;
+    if (isWrong(a!.observed_days! - b!.observed_days!)) wrong += 1;
+    if (isWrong(a!.cells[0]!.observed_days! - b!.cells[0]!.observed_days!)) wrongMondays += 1;
+  }
+  expect(Math.min(wrong, wrongMondays)).toBeGreaterThan(40);
 });
 
 it('a trip counts to the mode of each section, and to the hour, weekday, zone and cell of the grid where it began', () => {

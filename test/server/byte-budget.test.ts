@@ -45,101 +45,97 @@ it('announced bytes do not count before they arrive', async () => {
   await hold('bob', 500_000, 500_000);
 });
 
-describe('when callers use the whole budget', () => {
-  it('another caller with a small body is served, and the slowest body of the owner with the most bytes ends', async () => {
-    const { hold, ended, clock } = open();
-    for (const name of ['ada', 'eve', 'joe', 'kim'])
-      for (let i = 0; i < 4; i += 1) await hold(name, i === 0 && name !== 'joe' ? 9_999 : 10_000);
-    const last = await hold('net 1', 1);
-    last.release();
-    clock.now = 6_000;
-    const bob = await hold('bob', 2_000);
-    await tick();
-    expect([bob.bytes, ended]).toEqual([2_000, ['joe']]);
-  });
-
-  it('a body that arrives at 4 KiB/s ends only after every slower body of its owner', async () => {
-    const { hold, ended, clock } = open({ small: { total: 30_000, perCaller: 30_000, perNetwork: 30_000 } });
-    const quick = await hold('ada', 500);
-    await hold('ada', 9_000);
-    await hold('ada', 9_000);
-    for (clock.now = 1_000; clock.now <= 6_000; clock.now += 500) await quick.hold(quick.bytes + 850);
-    await hold('bob', 9_000);
-    await hold('eve', 9_000);
-    await tick();
-    expect(ended).toEqual(['ada', 'ada']);
-    expect(quick.bytes).toBeGreaterThan(9_000);
-  });
-
-  it('unidentified callers of one network do not block callers of other networks', async () => {
-    const { hold } = open();
-    for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
-    for (let i = 0; i < 200; i += 1) await statusOf(hold('net 2', 10_000));
-    await hold('net 3', 2_000);
-    await hold('bob', 2_000);
-  });
-
-  it('a body in a full queue takes the slot of the newest body of the owner with the most slots', async () => {
-    const { hold, share } = open();
-    const first = await hold('ada', 600_000, 600_000);
-    (await hold('zoe', 400_000, 400_000)).isReceived = true;
-    first.isReceived = true;
-    const refused: number[] = [];
-    const waiting = Array.from({ length: 4 }, () => statusOf(share('eve', 100_000).hold(11_000)));
-    for (const one of waiting) void one.then((status) => refused.push(status));
-    await tick();
-    expect(refused).toEqual([]);
-    const bob = statusOf(share('bob', 100_000).hold(11_000));
-    expect(await waiting[3]).toBe(503);
-    first.release();
-    expect(await bob).toBe(200);
-  });
+it('when callers use the whole budget, another caller with a small body is served, and the slowest body of the owner with the most bytes ends', async () => {
+  const { hold, ended, clock } = open();
+  for (const name of ['ada', 'eve', 'joe', 'kim'])
+    for (let i = 0; i < 4; i += 1) await hold(name, i === 0 && name !== 'joe' ? 9_999 : 10_000);
+  const last = await hold('net 1', 1);
+  last.release();
+  clock.now = 6_000;
+  const bob = await hold('bob', 2_000);
+  await tick();
+  expect([bob.bytes, ended]).toEqual([2_000, ['joe']]);
 });
 
-describe('large bodies', () => {
-  it('wait until they fit, and small ones do not wait for them', async () => {
-    const { hold, share } = open();
-    const first = await hold('ada', 600_000);
-    first.isReceived = true;
-    const zoe = await hold('zoe', 20_000, 100_000);
-    const waiting = share('bob', 500_000);
-    const reading = waiting.hold(20_000);
-    void zoe.hold(30_000); // A large body that grows does not wait for others.
-    expect(zoe.bytes).toBe(30_000);
-    for (const user of ['bob', 'eve', 'joe']) await hold(user, 10_000);
-    expect(waiting.bytes).toBe(0);
-    first.release();
-    await expect(reading).resolves.toBeUndefined();
-  });
+it('when callers use the whole budget, a body that arrives at 4 KiB/s ends only after every slower body of its owner', async () => {
+  const { hold, ended, clock } = open({ small: { total: 30_000, perCaller: 30_000, perNetwork: 30_000 } });
+  const quick = await hold('ada', 500);
+  await hold('ada', 9_000);
+  await hold('ada', 9_000);
+  for (clock.now = 1_000; clock.now <= 6_000; clock.now += 500) await quick.hold(quick.bytes + 850);
+  await hold('bob', 9_000);
+  await hold('eve', 9_000);
+  await tick();
+  expect(ended).toEqual(['ada', 'ada']);
+  expect(quick.bytes).toBeGreaterThan(9_000);
+});
 
-  it('count for their caller while they wait', async () => {
-    const { hold } = open({ patience: 20 });
-    (await hold('ada', 600_000)).isReceived = true;
-    const first = statusOf(hold('bob', 20_000, 500_000));
-    expect(await statusOf(hold('bob', 100_001, 100_001))).toBe(429);
-    expect(await first).toBe(503);
-  });
+it('when callers use the whole budget, unidentified callers of one network do not block callers of other networks', async () => {
+  const { hold } = open();
+  for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
+  for (let i = 0; i < 200; i += 1) await statusOf(hold('net 2', 10_000));
+  await hold('net 3', 2_000);
+  await hold('bob', 2_000);
+});
 
-  it('always fit alone', async () => {
-    const only = await open().hold('ada', 2_000_000);
-    await only.hold(3_000_000);
-  });
+it('when callers use the whole budget, a body in a full queue takes the slot of the newest body of the owner with the most slots', async () => {
+  const { hold, share } = open();
+  const first = await hold('ada', 600_000, 600_000);
+  (await hold('zoe', 400_000, 400_000)).isReceived = true;
+  first.isReceived = true;
+  const refused: number[] = [];
+  const waiting = Array.from({ length: 4 }, () => statusOf(share('eve', 100_000).hold(11_000)));
+  for (const one of waiting) void one.then((status) => refused.push(status));
+  await tick();
+  expect(refused).toEqual([]);
+  const bob = statusOf(share('bob', 100_000).hold(11_000));
+  expect(await waiting[3]).toBe(503);
+  first.release();
+  expect(await bob).toBe(200);
+});
 
-  it('are processed one at a time, in their order', async () => {
-    const { share } = open();
-    const order: number[] = [];
-    const shares = [0, 1, 2].map((i) => {
-      const own = share('ada');
-      void own.slot().then(() => order.push(i));
-      return own;
-    });
-    await tick();
-    expect(order).toEqual([0]);
-    shares[1]!.release(); // gone while it waited
-    shares[0]!.release();
-    await tick();
-    expect(order).toEqual([0, 2]);
+it('large bodies wait until they fit, and small ones do not wait for them', async () => {
+  const { hold, share } = open();
+  const first = await hold('ada', 600_000);
+  first.isReceived = true;
+  const zoe = await hold('zoe', 20_000, 100_000);
+  const waiting = share('bob', 500_000);
+  const reading = waiting.hold(20_000);
+  void zoe.hold(30_000); // A large body that grows does not wait for others.
+  expect(zoe.bytes).toBe(30_000);
+  for (const user of ['bob', 'eve', 'joe']) await hold(user, 10_000);
+  expect(waiting.bytes).toBe(0);
+  first.release();
+  await expect(reading).resolves.toBeUndefined();
+});
+
+it('large bodies count for their caller while they wait', async () => {
+  const { hold } = open({ patience: 20 });
+  (await hold('ada', 600_000)).isReceived = true;
+  const first = statusOf(hold('bob', 20_000, 500_000));
+  expect(await statusOf(hold('bob', 100_001, 100_001))).toBe(429);
+  expect(await first).toBe(503);
+});
+
+it('large bodies always fit alone', async () => {
+  const only = await open().hold('ada', 2_000_000);
+  await only.hold(3_000_000);
+});
+
+it('large bodies are processed one at a time, in their order', async () => {
+  const { share } = open();
+  const order: number[] = [];
+  const shares = [0, 1, 2].map((i) => {
+    const own = share('ada');
+    void own.slot().then(() => order.push(i));
+    return own;
   });
+  await tick();
+  expect(order).toEqual([0]);
+  shares[1]!.release(); // gone while it waited
+  shares[0]!.release();
+  await tick();
+  expect(order).toEqual([0, 2]);
 });
 
 it('the limits of a process', () => {
@@ -194,56 +190,54 @@ describe('a body is slow', () => {
   });
 });
 
-describe('the parts of pools', () => {
-  it('are used up to their last byte', async () => {
-    const { hold, ended } = open({ smallSize: 50_000 });
-    for (let i = 0; i < 2; i += 1) await hold('eve', 20_000);
-    expect(await statusOf(hold('eve', 1))).toBe(429);
-    for (const name of ['ada', 'bob', 'kim']) await hold(name, 40_000);
-    await tick();
-    expect(ended).toEqual([]);
-    await hold('zoe', 1);
-    await tick();
-    expect(ended).toHaveLength(1);
-  });
+it('the parts of pools are used up to their last byte', async () => {
+  const { hold, ended } = open({ smallSize: 50_000 });
+  for (let i = 0; i < 2; i += 1) await hold('eve', 20_000);
+  expect(await statusOf(hold('eve', 1))).toBe(429);
+  for (const name of ['ada', 'bob', 'kim']) await hold(name, 40_000);
+  await tick();
+  expect(ended).toEqual([]);
+  await hold('zoe', 1);
+  await tick();
+  expect(ended).toHaveLength(1);
+});
 
-  it('tell a caller which limit their other bodies use up', async () => {
-    const { hold } = open();
-    await hold('ada', 400_000, 400_000);
-    await expect(hold('ada', 200_001, 200_001)).rejects.toMatchObject({
-      status: 429,
-      options: { headers: { 'Retry-After': '5' }, members: { limit: 'waiting_bytes', most: 600_000 } },
-    });
-    await hold('ada', 200_000, 200_000);
+it('the parts of pools tell a caller which limit their other bodies use up', async () => {
+  const { hold } = open();
+  await hold('ada', 400_000, 400_000);
+  await expect(hold('ada', 200_001, 200_001)).rejects.toMatchObject({
+    status: 429,
+    options: { headers: { 'Retry-After': '5' }, members: { limit: 'waiting_bytes', most: 600_000 } },
   });
+  await hold('ada', 200_000, 200_000);
+});
 
-  it('of small and of large bodies of a network are separate', async () => {
-    const { hold, ended } = open();
-    for (let i = 0; i < 8; i += 1) await hold('net 1', 10_000);
-    await hold('net 1', 150_000);
-    await hold('net 1', 150_000);
-    await tick();
-    expect(ended).toEqual([]);
-    const last = await hold('net 1', 10_001);
-    await tick();
-    expect([ended, last.bytes]).toEqual([['net 1'], 10_001]);
-  });
+it('the parts of pools of small and of large bodies of a network are separate', async () => {
+  const { hold, ended } = open();
+  for (let i = 0; i < 8; i += 1) await hold('net 1', 10_000);
+  await hold('net 1', 150_000);
+  await hold('net 1', 150_000);
+  await tick();
+  expect(ended).toEqual([]);
+  const last = await hold('net 1', 10_001);
+  await tick();
+  expect([ended, last.bytes]).toEqual([['net 1'], 10_001]);
+});
 
-  it('count a body for its caller once they are known, and keep it even if there is no room', async () => {
-    const { budget, hold } = open();
-    for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
-    const own = budget.share('net 1');
-    await own.hold(10_000);
-    expect(() => own.belongsTo('eve')).toThrow(expect.objectContaining({ status: 429 }));
-    expect(own.bytes).toBe(10_000);
-    own.release();
-    const other = budget.share('net 1');
-    await other.hold(10_000);
-    other.belongsTo('zoe');
-    for (let i = 0; i < 3; i += 1) await hold('zoe', 10_000);
-    expect(await statusOf(hold('zoe', 1))).toBe(429);
-    for (let i = 0; i < 8; i += 1) await hold('net 1', 8_000);
-  });
+it('the parts of pools count a body for its caller once they are known, and keep it even if there is no room', async () => {
+  const { budget, hold } = open();
+  for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
+  const own = budget.share('net 1');
+  await own.hold(10_000);
+  expect(() => own.belongsTo('eve')).toThrow(expect.objectContaining({ status: 429 }));
+  expect(own.bytes).toBe(10_000);
+  own.release();
+  const other = budget.share('net 1');
+  await other.hold(10_000);
+  other.belongsTo('zoe');
+  for (let i = 0; i < 3; i += 1) await hold('zoe', 10_000);
+  expect(await statusOf(hold('zoe', 1))).toBe(429);
+  for (let i = 0; i < 8; i += 1) await hold('net 1', 8_000);
 });
 
 it('a large body counts as announced, unless it is slow', async () => {

@@ -16,45 +16,43 @@ const refusal = async (text: string): Promise<string> => {
   throw new Error(`${text} was read`);
 };
 
-describe('JSON of a request', () => {
-  it('any output of JSON.stringify is read back', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), async (value) => {
-        const text = JSON.stringify(value);
-        expect(await readJson(text)).toEqual({ value: JSON.parse(text), list: [] });
-      }),
-    );
-  });
+it('any output of JSON.stringify is read back', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), async (value) => {
+      const text = JSON.stringify(value);
+      expect(await readJson(text)).toEqual({ value: JSON.parse(text), list: [] });
+    }),
+  );
+});
 
-  it('lone surrogates and NUL in escapes survive, and brackets in strings do not count as nesting', async () => {
-    expect((await readJson('["\\ud800","\\u0000"]')).value).toEqual(['\ud800', '\u0000']);
-    const text = JSON.stringify({ a: '['.repeat(2000), b: [1] });
-    expect((await readJson(text)).value).toEqual(JSON.parse(text));
-  });
+it('lone surrogates and NUL in escapes survive, and brackets in strings do not count as nesting', async () => {
+  expect((await readJson('["\\ud800","\\u0000"]')).value).toEqual(['\ud800', '\u0000']);
+  const text = JSON.stringify({ a: '['.repeat(2000), b: [1] });
+  expect((await readJson(text)).value).toEqual(JSON.parse(text));
+});
 
-  it('containers nested too deep and too many values are refused', async () => {
-    const nested = (depth: number) => '['.repeat(depth) + ' '.repeat(2000) + ']'.repeat(depth);
-    await expect(readJson(nested(maxDepth))).resolves.toBeDefined();
-    expect(await refusal(nested(maxDepth + 1))).toContain(`at most ${maxDepth} deep`);
-    await expect(readJson(`[${'0,'.repeat(listLimits.values)}0]`)).rejects.toMatchObject({ status: 413 });
-  });
+it('containers nested too deep and too many values are refused', async () => {
+  const nested = (depth: number) => '['.repeat(depth) + ' '.repeat(2000) + ']'.repeat(depth);
+  await expect(readJson(nested(maxDepth))).resolves.toBeDefined();
+  expect(await refusal(nested(maxDepth + 1))).toContain(`at most ${maxDepth} deep`);
+  await expect(readJson(`[${'0,'.repeat(listLimits.values)}0]`)).rejects.toMatchObject({ status: 413 });
+});
 
-  it('malformed JSON is refused, with the position if it is known, and without text of the body', async () => {
-    expect(await refusal('{"user": "ada", }')).toContain('character 17 (line 1, column 17)');
-    expect(await refusal('{\n "a": 1,\n "b" 2}')).toContain('(line 3, column 6)');
-    expect(await refusal('{"user":"secret-token" "x"}')).not.toContain('secret');
-    const more = ['{"a": "abc', '{} {}', '', "{'a': 1}", '{"a": 01}', '[1 2]', '{1: 2}', '["\\x41"]', '[,]'];
-    for (const text of [...more, '[NaN]', '["\n"]']) expect(await refusal(text)).toContain('expected JSON');
-  });
+it('malformed JSON is refused, with the position if it is known, and without text of the body', async () => {
+  expect(await refusal('{"user": "ada", }')).toContain('character 17 (line 1, column 17)');
+  expect(await refusal('{\n "a": 1,\n "b" 2}')).toContain('(line 3, column 6)');
+  expect(await refusal('{"user":"secret-token" "x"}')).not.toContain('secret');
+  const more = ['{"a": "abc', '{} {}', '', "{'a': 1}", '{"a": 01}', '[1 2]', '{1: 2}', '["\\x41"]', '[,]'];
+  for (const text of [...more, '[NaN]', '["\n"]']) expect(await refusal(text)).toContain('expected JSON');
+});
 
-  it('any truncation of a body is refused, without another exception', async () => {
-    const entry = { metadata: { key: 'a/b', write_ts: 1.5e3 }, data: { s: '\\"\u00e9' } };
-    const text = JSON.stringify({ user: 'a', phone_to_server: [entry, entry] });
-    const list = { name: 'phone_to_server', read: (element: JsonValue) => element };
-    for (let end = 0; end < text.length; end += 1) {
-      await expect(readJson(text.slice(0, end), list)).rejects.toMatchObject({ status: 400 });
-    }
-  });
+it('any truncation of a body is refused, without another exception', async () => {
+  const entry = { metadata: { key: 'a/b', write_ts: 1.5e3 }, data: { s: '\\"\u00e9' } };
+  const text = JSON.stringify({ user: 'a', phone_to_server: [entry, entry] });
+  const list = { name: 'phone_to_server', read: (element: JsonValue) => element };
+  for (let end = 0; end < text.length; end += 1) {
+    await expect(readJson(text.slice(0, end), list)).rejects.toMatchObject({ status: 400 });
+  }
 });
 
 describe('a list read element by element', () => {

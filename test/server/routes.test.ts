@@ -35,85 +35,78 @@ it('documents are returned oldest first, with only the metadata that an iPhone a
   });
 });
 
-describe('timeline and pipeline state', () => {
-  it('getTrips has the trips that start on the local day, in the format of the phones', async () => {
-    await storeTrips(kit.store, ada, [
-      madeTrip(morning - day, [{ mode: 'CAR' }]),
-      madeTrip(morning, [{ mode: 'WALKING' }, { mode: 'BUS' }]),
-      madeTrip(morning + 15 * 3600 - 60, [{ mode: 'WALKING' }]),
-      madeTrip(morning + 15 * 3600 + 60 * 60, [{ mode: 'WALKING' }]),
-    ]);
-    const answer = await call('/timeline/getTrips/2016-05-17?refresh=true');
-    const timeline = answer.json.timeline as JsonObject[];
-    expect(timeline.map(({ properties }) => (properties as JsonObject).start_ts)).toEqual([
-      morning,
-      morning + 15 * 3600 - 60,
-    ]);
-    expect(timeline[0]).toMatchObject({ type: 'FeatureCollection', properties: { feature_type: 'trip' } });
-    expect(kit.log).toContain('INFO:w1-1:Called timeline.getTrips/2016-05-17');
-    expect((await call('/timeline/getTrips/2016-05-20')).json).toEqual({ timeline: [] });
-  });
+it('getTrips has the trips that start on the local day, in the format of the phones', async () => {
+  await storeTrips(kit.store, ada, [
+    madeTrip(morning - day, [{ mode: 'CAR' }]),
+    madeTrip(morning, [{ mode: 'WALKING' }, { mode: 'BUS' }]),
+    madeTrip(morning + 15 * 3600 - 60, [{ mode: 'WALKING' }]),
+    madeTrip(morning + 15 * 3600 + 60 * 60, [{ mode: 'WALKING' }]),
+  ]);
+  const answer = await call('/timeline/getTrips/2016-05-17?refresh=true');
+  const timeline = answer.json.timeline as JsonObject[];
+  expect(timeline.map(({ properties }) => (properties as JsonObject).start_ts)).toEqual([
+    morning,
+    morning + 15 * 3600 - 60,
+  ]);
+  expect(timeline[0]).toMatchObject({ type: 'FeatureCollection', properties: { feature_type: 'trip' } });
+  expect(kit.log).toContain('INFO:w1-1:Called timeline.getTrips/2016-05-17');
+  expect((await call('/timeline/getTrips/2016-05-20')).json).toEqual({ timeline: [] });
+});
 
-  it('an invalid day is answered with 400, and writes no line of its own into the log', async () => {
-    for (const date of words('2016-02-30 2016-5-7 2016-05-17T00:00 %0A%0AINFO 20160517 0000-01-01 ..%2f')) {
-      expect((await call(`/timeline/getTrips/${date}`)).status, date).toBe(400);
-    }
-    const known = /^[A-Z]+:w1-\d+:(?:START|END|Called|Found|user_uuid|Answered) /;
-    expect(kit.log.filter((line) => !known.test(line))).toEqual([]);
-  });
+it('an invalid day is answered with 400, and writes no line of its own into the log', async () => {
+  for (const date of words('2016-02-30 2016-5-7 2016-05-17T00:00 %0A%0AINFO 20160517 0000-01-01 ..%2f')) {
+    expect((await call(`/timeline/getTrips/${date}`)).status, date).toBe(400);
+  }
+  const known = /^[A-Z]+:w1-\d+:(?:START|END|Called|Found|user_uuid|Answered) /;
+  expect(kit.log.filter((line) => !known.test(line))).toEqual([]);
+});
 
-  it('complete_ts and the range are null before the first trip, then follow the trips', async () => {
-    expect((await call('/pipeline/get_complete_ts')).json).toEqual({ complete_ts: null });
-    expect((await call('/pipeline/get_range_ts')).json).toEqual({ start_ts: null, end_ts: null });
-    await storeTrips(kit.store, ada, [
-      madeTrip(morning, [{ mode: 'CAR' }]),
-      madeTrip(morning + day, [{ mode: 'CAR' }]),
-    ]);
-    expect((await call('/pipeline/get_complete_ts')).json).toEqual({ complete_ts: morning + day + 250 });
-    expect((await call('/pipeline/get_range_ts')).json).toEqual({ start_ts: morning, end_ts: morning + day + 250 });
+it('complete_ts and the range are null before the first trip, then follow the trips', async () => {
+  expect((await call('/pipeline/get_complete_ts')).json).toEqual({ complete_ts: null });
+  expect((await call('/pipeline/get_range_ts')).json).toEqual({ start_ts: null, end_ts: null });
+  await storeTrips(kit.store, ada, [madeTrip(morning, [{ mode: 'CAR' }]), madeTrip(morning + day, [{ mode: 'CAR' }])]);
+  expect((await call('/pipeline/get_complete_ts')).json).toEqual({ complete_ts: morning + day + 250 });
+  expect((await call('/pipeline/get_range_ts')).json).toEqual({ start_ts: morning, end_ts: morning + day + 250 });
+});
+
+it('profile: create answers the UUID, can be repeated, and keeps fields that were set meanwhile', async () => {
+  expect((await call('/profile/create')).json).toEqual({ uuid: ada });
+  await call('/profile/update', { mpg_array: [40] });
+  expect((await call('/profile/create')).json).toEqual({ uuid: ada });
+  expect((await call('/profile/get')).json).toMatchObject({ mpg_array: [40], create_ts: now, mode: {}, purpose: {} });
+});
+
+it('profile: get writes ids and dates in the format of the phones, also in an empty profile', async () => {
+  const profile = (await call('/profile/get')).json;
+  expect(profile).toEqual({
+    _id: { $oid: expect.stringMatching(/^[0-9a-f]{24}$/) },
+    pipeline_range: { start_ts: null, end_ts: null },
+    total_trips: 0,
+    labeled_trips: 0,
+    user_id: { $uuid: ada.replaceAll('-', '') },
+    update_ts: { $date: 1463540400250 },
   });
 });
 
-describe('profile', () => {
-  it('create answers the UUID, can be repeated, and keeps fields that were set meanwhile', async () => {
-    expect((await call('/profile/create')).json).toEqual({ uuid: ada });
-    await call('/profile/update', { mpg_array: [40] });
-    expect((await call('/profile/create')).json).toEqual({ uuid: ada });
-    expect((await call('/profile/get')).json).toMatchObject({ mpg_array: [40], create_ts: now, mode: {}, purpose: {} });
-  });
+it('profile: update merges top-level fields with any names', async () => {
+  const first = { phone_lang: 'de', 'a.b': { $c: null }, nested: { x: 1 } };
+  expect((await call('/profile/update', { update_doc: first })).json).toEqual({ update: true });
+  const second = { nested: { y: 2 }, constructor: 'x', toString: 1 };
+  await call('/profile/update', { update_doc: second });
+  expect((await call('/profile/get')).json).toMatchObject({ ...first, ...second });
+});
 
-  it('get writes ids and dates in the format of the phones, also in an empty profile', async () => {
-    const profile = (await call('/profile/get')).json;
-    expect(profile).toEqual({
-      _id: { $oid: expect.stringMatching(/^[0-9a-f]{24}$/) },
-      pipeline_range: { start_ts: null, end_ts: null },
-      total_trips: 0,
-      labeled_trips: 0,
-      user_id: { $uuid: ada.replaceAll('-', '') },
-      update_ts: { $date: 1463540400250 },
-    });
+it('profile: update does not change fields that only the server writes, and lists them', async () => {
+  const text =
+    '{"user":"ada","update_doc":{"user_id":"x","_id":1,"uuid":"y","update_ts":0,"__proto__":{"admin":true},"model":"Z","erasure_asked_ts":1e300}}';
+  const answer = await kit.post('/profile/update', text);
+  expect(answer.json).toEqual({
+    update: true,
+    ignored: ['user_id', '_id', 'uuid', 'update_ts', '__proto__', 'erasure_asked_ts'],
   });
-
-  it('update merges top-level fields with any names', async () => {
-    const first = { phone_lang: 'de', 'a.b': { $c: null }, nested: { x: 1 } };
-    expect((await call('/profile/update', { update_doc: first })).json).toEqual({ update: true });
-    const second = { nested: { y: 2 }, constructor: 'x', toString: 1 };
-    await call('/profile/update', { update_doc: second });
-    expect((await call('/profile/get')).json).toMatchObject({ ...first, ...second });
-  });
-
-  it('update does not change fields that only the server writes, and lists them', async () => {
-    const text =
-      '{"user":"ada","update_doc":{"user_id":"x","_id":1,"uuid":"y","update_ts":0,"__proto__":{"admin":true},"model":"Z","erasure_asked_ts":1e300}}';
-    const answer = await kit.post('/profile/update', text);
-    expect(answer.json).toEqual({
-      update: true,
-      ignored: ['user_id', '_id', 'uuid', 'update_ts', '__proto__', 'erasure_asked_ts'],
-    });
-    const profile = (await call('/profile/get')).json;
-    expect(profile).toMatchObject({ user_id: { $uuid: ada.replaceAll('-', '') }, model: 'Z' });
-    expect(['admin', 'erasure_asked_ts'].filter((name) => name in profile)).toEqual([]);
-  });
+  const profile = (await call('/profile/get')).json;
+  expect(profile).toMatchObject({ user_id: { $uuid: ada.replaceAll('-', '') }, model: 'Z' });
+  expect(['admin', 'erasure_asked_ts'].filter((name) => name in profile)).toEqual([]);
 });
 
 describe('metrics', () => {

@@ -1,5 +1,5 @@
 // Joining a study with a token that the app made: `/profile/create`, over the public door.
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { readStudyToken, type StudySettings } from '../../src/model/study.ts';
 import { tokenHash } from '../../src/model/user.ts';
 import { studySettings } from '../support/study.ts';
@@ -16,51 +16,49 @@ const study = (fields: Partial<StudySettings> = {}) =>
   kit.store.studies.put(studySettings({ subgroups: ['west', 'east'], total_limit: 7, ...fields }));
 const create = (user: string) => kit.post('/profile/create', { user });
 
-describe('a token that the app made', () => {
-  it('creates an account once, named by study, subgroup and a random suffix, then pushes, also when the study is closed, and no secret is stored', async () => {
-    await study();
-    const first = await create(token);
-    expect(first.status).toBe(200);
-    await study({ open: false });
-    expect((await create(token)).json).toEqual(first.json);
-    const user = await kit.store.users.byUuid(String(first.json.uuid));
-    expect(user).toMatchObject({ study: 'sunny', subgroup: 'west' });
-    expect(user!.user_email).toMatch(/^sunny_west_[a-z0-9]{8}$/);
-    expect((await kit.put([androidLocation(5)], token)).json).toMatchObject({ inserted: 1 });
-    const written = [...kit.log, ...kit.console, ...kit.errors].join('\n');
-    expect(written).toContain(user!.user_email);
-    expect(written).not.toContain(random);
-    const tokens = await kit.store.tokens.list(user!.uuid);
-    expect(tokens).toMatchObject([{ hash: tokenHash(token), kind: 'study', expires_ts: null }]);
-  });
+it('a token that the app made creates an account once, named by study, subgroup and a random suffix, then pushes, also when the study is closed, and no secret is stored', async () => {
+  await study();
+  const first = await create(token);
+  expect(first.status).toBe(200);
+  await study({ open: false });
+  expect((await create(token)).json).toEqual(first.json);
+  const user = await kit.store.users.byUuid(String(first.json.uuid));
+  expect(user).toMatchObject({ study: 'sunny', subgroup: 'west' });
+  expect(user!.user_email).toMatch(/^sunny_west_[a-z0-9]{8}$/);
+  expect((await kit.put([androidLocation(5)], token)).json).toMatchObject({ inserted: 1 });
+  const written = [...kit.log, ...kit.console, ...kit.errors].join('\n');
+  expect(written).toContain(user!.user_email);
+  expect(written).not.toContain(random);
+  const tokens = await kit.store.tokens.list(user!.uuid);
+  expect(tokens).toMatchObject([{ hash: tokenHash(token), kind: 'study', expires_ts: null }]);
+});
 
-  it('is refused by every other call until it has joined, and cannot join a study that is unknown, closed or full', async () => {
-    await study();
-    const answers = [await kit.put([], token)];
-    for (const wrong of ['nrelop_sunny_north_', 'nrelop_rainy_west_', 'nrelop_sunny_', 'other_sunny_west_'])
-      answers.push(await create(`${wrong}${random}`));
-    answers.push(await create('nrelop_sunny_west_short'));
-    for (const fields of [{ open: false }, { joining: 'list' }, { total_limit: 0 }] as const) {
-      await study(fields);
-      answers.push(await create(token));
-    }
-    // All alike: a stranger who asks does not find out which studies and subgroups there are.
-    const text = 'this token is not known, or its study admits no new members now; ask the operator for a new one';
-    expect(answers.map(({ status, json }) => [status, json.detail])).toEqual(answers.map(() => [403, text]));
-    expect(await kit.store.users.list({ limit: 9 })).toEqual([]);
-  });
+it('a token that the app made is refused by every other call until it has joined, and cannot join a study that is unknown, closed or full', async () => {
+  await study();
+  const answers = [await kit.put([], token)];
+  for (const wrong of ['nrelop_sunny_north_', 'nrelop_rainy_west_', 'nrelop_sunny_', 'other_sunny_west_'])
+    answers.push(await create(`${wrong}${random}`));
+  answers.push(await create('nrelop_sunny_west_short'));
+  for (const fields of [{ open: false }, { joining: 'list' }, { total_limit: 0 }] as const) {
+    await study(fields);
+    answers.push(await create(token));
+  }
+  // All alike: a stranger who asks does not find out which studies and subgroups there are.
+  const text = 'this token is not known, or its study admits no new members now; ask the operator for a new one';
+  expect(answers.map(({ status, json }) => [status, json.detail])).toEqual(answers.map(() => [403, text]));
+  expect(await kit.store.users.list({ limit: 9 })).toEqual([]);
+});
 
-  it('gets a newer configuration with the answer to a push, if the version of the app supports it', async () => {
-    const sent = { version: 4, min_app_version: '2.0.10', server: { connectUrl: 'https://a.example/' } };
-    await study({ config: sent });
-    await create(token);
-    const push = async (fields: object) =>
-      (await kit.post('/usercache/put', { user: token, phone_to_server: [], ...fields })).json.deployment_config;
-    expect(await push({ deployment_config_version: 3, app_version: '2.0.10' })).toEqual(sent);
-    expect(await push({ deployment_config_version: 3, app_version: '2.0.9' })).toBeUndefined();
-    expect(await push({ deployment_config_version: 4, app_version: '2.1.0' })).toBeUndefined();
-    expect(await push({ app_version: '2.1.0' })).toBeUndefined();
-  });
+it('a token that the app made gets a newer configuration with the answer to a push, if the version of the app supports it', async () => {
+  const sent = { version: 4, min_app_version: '2.0.10', server: { connectUrl: 'https://a.example/' } };
+  await study({ config: sent });
+  await create(token);
+  const push = async (fields: object) =>
+    (await kit.post('/usercache/put', { user: token, phone_to_server: [], ...fields })).json.deployment_config;
+  expect(await push({ deployment_config_version: 3, app_version: '2.0.10' })).toEqual(sent);
+  expect(await push({ deployment_config_version: 3, app_version: '2.0.9' })).toBeUndefined();
+  expect(await push({ deployment_config_version: 4, app_version: '2.1.0' })).toBeUndefined();
+  expect(await push({ app_version: '2.1.0' })).toBeUndefined();
 });
 
 it.each([

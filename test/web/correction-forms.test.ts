@@ -16,6 +16,7 @@ import { madeTrip, storeTrips } from '../server/trips.ts';
 import { chainAfter } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushed, pushedMove, pushedRide, pushedTransition } from '../support/pushes.ts';
+import { words } from '../support/words.ts';
 
 const t = textsFor(['en']);
 const call = { t, csrf: 'secret', query: {} } as PersonCall;
@@ -164,46 +165,43 @@ describe('the forms of a stay and of a gap', () => {
   });
 });
 
-describe('the answers to a flag', () => {
-  const trip = tripAt(midnight + 36_000, [600, 400, 500]);
-  const other = tripAt(midnight + 50_000);
-  const observed = { day, from: midnight, to: midnight + 86_400 };
-  const shown = { observed, trips: [other, trip] } as unknown as ShownDay;
-  const flagged = (flag: Partial<Flagged>): Flagged =>
-    ({ flag: 'x', of: 'trip', id: '', from: 0, to: 0, ...flag }) as Flagged;
-  const ofSection = (i: number) => {
-    const { start_ts, end_ts } = trip.sections[i]!;
-    return { day, kind: 'mode', ts: String((start_ts + end_ts) / 2) };
-  };
-  const drop = { day, kind: 'drop', ts: String(Math.round((trip.start_ts + trip.end_ts) / 2)) };
+const trip = tripAt(midnight + 36_000, [600, 400, 500]);
+const other = tripAt(midnight + 50_000);
+const observed = { day, from: midnight, to: midnight + 86_400 };
+const shown = { observed, trips: [other, trip] } as unknown as ShownDay;
+const flagged = (flag: Partial<Flagged>): Flagged =>
+  ({ flag: 'x', of: 'trip', id: '', from: 0, to: 0, ...flag }) as Flagged;
+const ofSection = (i: number) => {
+  const { start_ts, end_ts } = trip.sections[i]!;
+  return { day, kind: 'mode', ts: String((start_ts + end_ts) / 2) };
+};
+const drop = { day, kind: 'drop', ts: String(Math.round((trip.start_ts + trip.end_ts) / 2)) };
 
-  it('are about the section that it names, else about the longest section of the trip that it names', () => {
-    const asked = (flag: Partial<Flagged>, trips = shown.trips) =>
-      flagAnswers(call, flagged(flag), { ...shown, trips });
-    const chosen = (value: MarkupValue) => answers(value).filter((one) => !/^[a-z]/.test(one));
-    expect(forms(asked({ of: 'section', id: trip.sections[0]!.id }))).toEqual([ofSection(0), drop]);
-    expect(forms(asked({ id: trip.id }))).toEqual([ofSection(2), drop]);
-    expect(chosen(asked({ id: trip.id }))).toEqual(['*car']);
-    const strange = { ...trip.sections[0]!, sensed_mode: 'PredictedModeTypes.HOVERCRAFT' };
-    expect(chosen(asked({ id: trip.id }, [{ ...trip, sections: [strange] }]))).toEqual(['']);
-  });
+it('the answers to a flag are about the section that it names, else about the longest section of the trip that it names', () => {
+  const asked = (flag: Partial<Flagged>, trips = shown.trips) => flagAnswers(call, flagged(flag), { ...shown, trips });
+  const chosen = (value: MarkupValue) => answers(value).filter((one) => !/^[a-z]/.test(one));
+  expect(forms(asked({ of: 'section', id: trip.sections[0]!.id }))).toEqual([ofSection(0), drop]);
+  expect(forms(asked({ id: trip.id }))).toEqual([ofSection(2), drop]);
+  expect(chosen(asked({ id: trip.id }))).toEqual(['*car']);
+  const strange = { ...trip.sections[0]!, sensed_mode: 'PredictedModeTypes.HOVERCRAFT' };
+  expect(chosen(asked({ id: trip.id }, [{ ...trip, sections: [strange] }]))).toEqual(['']);
+});
 
-  it('exclude the flagged time of the day if the flag names no trip, or a place', () => {
-    const aside = (flag: Partial<Flagged>) => forms(flagAnswers(call, flagged(flag), shown));
-    const of = (start_ts: number, end_ts: number) => [
-      { day, kind: 'set_aside', start_ts: String(start_ts), end_ts: String(end_ts) },
-    ];
-    const [from, to] = [midnight - 500, midnight + 90_000];
-    expect(aside({ of: 'day', id: 'none', from, to })).toEqual(of(observed.from, observed.to));
-    const inside = { from: midnight + 60, to: midnight + 3600 };
-    expect(aside({ of: 'place', id: trip.id, ...inside })).toEqual(of(inside.from, inside.to));
-    expect(flagAnswers(call, flagged({ of: 'day', from: midnight - 9, to: midnight }), shown)).toBe(false);
-  });
+it('the answers to a flag exclude the flagged time of the day if the flag names no trip, or a place', () => {
+  const aside = (flag: Partial<Flagged>) => forms(flagAnswers(call, flagged(flag), shown));
+  const of = (start_ts: number, end_ts: number) => [
+    { day, kind: 'set_aside', start_ts: String(start_ts), end_ts: String(end_ts) },
+  ];
+  const [from, to] = [midnight - 500, midnight + 90_000];
+  expect(aside({ of: 'day', id: 'none', from, to })).toEqual(of(observed.from, observed.to));
+  const inside = { from: midnight + 60, to: midnight + 3600 };
+  expect(aside({ of: 'place', id: trip.id, ...inside })).toEqual(of(inside.from, inside.to));
+  expect(flagAnswers(call, flagged({ of: 'day', from: midnight - 9, to: midnight }), shown)).toBe(false);
+});
 
-  it('lead to the list of corrections if later data contradict a correction', () => {
-    const html = markup`${flagAnswers(call, flagged({ flag: 'correction_contradicted' }), shown)}`.text;
-    expect(html).toContain('<a href="#stated">');
-  });
+it('the answers to a flag lead to the list of corrections if later data contradict a correction', () => {
+  const html = markup`${flagAnswers(call, flagged({ flag: 'correction_contradicted' }), shown)}`.text;
+  expect(html).toContain('<a href="#stated">');
 });
 
 it('the list of a day has the active corrections that overlap it, each with its undo', () => {
@@ -257,24 +255,14 @@ describe('on a server', () => {
 
   it('an invalid form stores no correction', async () => {
     const ts = now - 5000;
-    for (const fields of [
-      { kind: 'mode', ts, mode: 'rocket' },
-      { kind: 'mode', ts: 'noon', mode: 'train' },
-      { kind: 'drop', ts: '' },
-      { kind: 'drop', ts: '253402300801' },
-      { kind: 'drop', ts: '-1' },
-      { kind: 'drop', ts: '1e308' },
-      { kind: 'drop', ts: '0x10' },
-      { kind: 'set_aside', start_ts: ts, end_ts: ts },
-      { kind: 'set_aside', start_ts: ts },
-      { kind: 'set_aside', end_ts: ts },
-      { kind: 'place_name', ts, name: '   ' },
-      { kind: 'undo', of: 'x' },
-      { kind: 'undo', of: 5 },
-      { kind: 'teleport', ts },
-      { kind: 'drop', ts, day: '2016-05-32' },
-    ])
-      expect([fields, (await correct(fields))[0]]).toEqual([fields, 400]);
+    const sent = words(`
+      kind=mode&mode=rocket&ts=${ts} kind=mode&mode=train&ts=noon kind=teleport&ts=${ts}
+      kind=drop&ts= kind=drop&ts=253402300801 kind=drop&ts=-1 kind=drop&ts=1e308 kind=drop&ts=0x10
+      kind=drop&ts=${ts}&day=2016-05-32 kind=set_aside&start_ts=${ts}&end_ts=${ts} kind=set_aside&start_ts=${ts}
+      kind=set_aside&end_ts=${ts} kind=place_name&ts=${ts}&name=+++ kind=undo&of=x kind=undo&of=5
+    `);
+    for (const fields of sent)
+      expect([fields, (await correct(Object.fromEntries(new URLSearchParams(fields))))[0]]).toEqual([fields, 400]);
     expect(await correct({ kind: 'split', trip_ts: ts, clock: '10:00' })).toEqual([303, `/me/day/${day}?done=outside`]);
     expect(await stated()).toEqual([]);
   });

@@ -1,6 +1,6 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
 
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { findCandidates } from '../../../src/analysis/clean/candidates.ts';
 import {
   type Location,
@@ -172,58 +172,56 @@ it('the search for candidates from the end of an earlier trip takes a location t
   expect(segment({ locations: rest, resume: waiting }).trips[0]![0]).toBe(5030);
 });
 
-describe('two phones of one user that sample differently', () => {
-  const iphoneAtHome = [100, 250, 400].map((s) => iosAt(s, 0, 40));
+const iphoneAtHome = [100, 250, 400].map((s) => iosAt(s, 0, 40));
 
-  it('the open trip belongs to the phone that began it: locations of the other do not disturb it', () => {
-    const alone = segment({ locations: [...ride, ...standing(630, 1200)] });
-    const both = segment({ locations: byTime(ride, standing(630, 1200), iphoneAtHome) });
-    expect(both.trips[0]![0]).toBe(alone.trips[0]![0]);
-    expect(both.trips).toHaveLength(1);
-  });
+it('two phones of one user that sample differently: the open trip belongs to the phone that began it: locations of the other do not disturb it', () => {
+  const alone = segment({ locations: [...ride, ...standing(630, 1200)] });
+  const both = segment({ locations: byTime(ride, standing(630, 1200), iphoneAtHome) });
+  expect(both.trips[0]![0]).toBe(alone.trips[0]![0]);
+  expect(both.trips).toHaveLength(1);
+});
 
-  it('a location of the other phone in a tunnel neither ends the trip nor becomes a part of it', () => {
-    const after = moving({ from: 1500, to: 1800, east: 15_000, speed: 10 });
-    const locations = byTime(ride, [iosAt(1300, 14_000), iosAt(1350, 14_200)], after, standing(5000, 5000));
-    const { trips, open } = segment({ locations, motions: motions(0, 1400, 'IN_VEHICLE') });
-    expect(trips).toEqual([[0, 1800]]);
-    expect(open).toBe(5000);
-  });
+it('two phones of one user that sample differently: a location of the other phone in a tunnel neither ends the trip nor becomes a part of it', () => {
+  const after = moving({ from: 1500, to: 1800, east: 15_000, speed: 10 });
+  const locations = byTime(ride, [iosAt(1300, 14_000), iosAt(1350, 14_200)], after, standing(5000, 5000));
+  const { trips, open } = segment({ locations, motions: motions(0, 1400, 'IN_VEHICLE') });
+  expect(trips).toEqual([[0, 1800]]);
+  expect(open).toBe(5000);
+});
 
-  it('the other phone does not hide that the first was silent for more than an hour and came no farther', () => {
-    const atHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => iosAt(s, 0));
-    const locations = byTime(ride, atHome, moving({ from: 5000, to: 5300, east: 6300, speed: 5 }));
-    const { trips, open } = segment({ locations, motions: motions(700, 1250, 'IN_VEHICLE') });
-    expect(trips).toEqual([
-      [0, 600],
-      [1300, 1300], // no travel
-    ]);
-    expect(open).toBe(5000);
-  });
+it('two phones of one user that sample differently: the other phone does not hide that the first was silent for more than an hour and came no farther', () => {
+  const atHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => iosAt(s, 0));
+  const locations = byTime(ride, atHome, moving({ from: 5000, to: 5300, east: 6300, speed: 5 }));
+  const { trips, open } = segment({ locations, motions: motions(700, 1250, 'IN_VEHICLE') });
+  expect(trips).toEqual([
+    [0, 600],
+    [1300, 1300], // no travel
+  ]);
+  expect(open).toBe(5000);
+});
 
-  it('locations that the other phone sent while the first seemed to be on its trip become a separate trip', () => {
-    const lost = iosMoving({ from: 0, to: 60, every: 60, speed: 1 });
-    const locations = byTime(
-      lost,
-      ride.map((l) => ({ ...l, ts: l.ts + 300 })),
-      standing(930, 1500),
-    );
-    const given = { locations, motions: motions(0, 1500, 'WALKING') };
-    const found = segment({ ...given, locations: [...locations, iosAt(30_000, 6000)] });
-    expect(found.trips).toEqual([
-      [0, 60],
-      [300, 1020],
-    ]);
-    const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.resume_ts);
-    expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
-  });
+it('two phones of one user that sample differently: locations that the other phone sent while the first seemed to be on its trip become a separate trip', () => {
+  const lost = iosMoving({ from: 0, to: 60, every: 60, speed: 1 });
+  const locations = byTime(
+    lost,
+    ride.map((l) => ({ ...l, ts: l.ts + 300 })),
+    standing(930, 1500),
+  );
+  const given = { locations, motions: motions(0, 1500, 'WALKING') };
+  const found = segment({ ...given, locations: [...locations, iosAt(30_000, 6000)] });
+  expect(found.trips).toEqual([
+    [0, 60],
+    [300, 1020],
+  ]);
+  const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.resume_ts);
+  expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
+});
 
-  it('when the first phone is silent and nothing indicates travel, its trip ends and the other phone takes over', () => {
-    const iphone = iosMoving({ from: 1400, to: 2000, east: 20_000, speed: 3 });
-    const { trips, open } = segment({ locations: byTime(ride, iphone) });
-    expect(trips).toEqual([[0, 600]]);
-    expect(open).toBe(1400);
-  });
+it('two phones of one user that sample differently: when the first phone is silent and nothing indicates travel, its trip ends and the other phone takes over', () => {
+  const iphone = iosMoving({ from: 1400, to: 2000, east: 20_000, speed: 3 });
+  const { trips, open } = segment({ locations: byTime(ride, iphone) });
+  expect(trips).toEqual([[0, 600]]);
+  expect(open).toBe(1400);
 });
 
 it('a trip with too many locations is cut, and continues as another trip', () => {

@@ -1,7 +1,7 @@
 // Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, the features, the trees.
 
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { Track, trackLimits } from '../../../src/analysis/clean/track.ts';
 import { shippedModels } from '../../../src/analysis/models.ts';
 import { type LegEvidence, legFeatures, modes } from '../../../src/analysis/modes/leg-evidence.ts';
@@ -15,46 +15,44 @@ import { at, t0 } from '../../support/phone.ts';
 
 const probability = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000);
 
-describe('the decoder', () => {
-  const { evidence, floor, change } = decodeWeights;
+const { evidence, floor, change } = decodeWeights;
 
-  /** What a course of states is worth: before its first cell the user rests. */
-  const worth = (course: readonly number[], p: Float64Array): number =>
-    course.reduce(
-      (sum, s, i) => sum + change[course[i - 1] ?? 0]![s]! + evidence * Math.log(Math.max(p[4 * i + s]!, floor)),
-      0,
-    );
+/** What a course of states is worth: before its first cell the user rests. */
+const worth = (course: readonly number[], p: Float64Array): number =>
+  course.reduce(
+    (sum, s, i) => sum + change[course[i - 1] ?? 0]![s]! + evidence * Math.log(Math.max(p[4 * i + s]!, floor)),
+    0,
+  );
 
-  it('finds the most likely sequence of states', () => {
-    fc.assert(
-      fc.property(fc.array(fc.tuple(probability, probability, probability, probability), { maxLength: 6 }), (cells) => {
-        const p = Float64Array.from(cells.flat());
-        const found = new Uint8Array(cells.length);
-        viterbi(p, 0, cells.length, found);
-        let best = Number.NEGATIVE_INFINITY;
-        for (let n = 0; n < 4 ** cells.length; n += 1) {
-          const course = cells.map((_, i) => Math.floor(n / 4 ** i) % 4);
-          best = Math.max(best, worth(course, p));
-        }
-        expect(worth([...found], p)).toBeCloseTo(best, 9);
-      }),
-      runs(40),
-    );
-  });
+it('the decoder finds the most likely sequence of states', () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(probability, probability, probability, probability), { maxLength: 6 }), (cells) => {
+      const p = Float64Array.from(cells.flat());
+      const found = new Uint8Array(cells.length);
+      viterbi(p, 0, cells.length, found);
+      let best = Number.NEGATIVE_INFINITY;
+      for (let n = 0; n < 4 ** cells.length; n += 1) {
+        const course = cells.map((_, i) => Math.floor(n / 4 ** i) % 4);
+        best = Math.max(best, worth(course, p));
+      }
+      expect(worth([...found], p)).toBeCloseTo(best, 9);
+    }),
+    runs(40),
+  );
+});
 
-  it('decodes a part of a list as it decodes the part alone', () => {
-    fc.assert(
-      fc.property(fc.array(probability, { minLength: 40, maxLength: 80 }), fc.nat(8), (flat, from) => {
-        const cells = Math.floor(flat.length / 4);
-        const whole = new Uint8Array(cells);
-        viterbi(Float64Array.from(flat), from, cells, whole);
-        const part = new Uint8Array(cells - from);
-        viterbi(Float64Array.from(flat.slice(4 * from)), 0, cells - from, part);
-        expect([...whole.slice(from)]).toEqual([...part]);
-      }),
-      runs(40),
-    );
-  });
+it('the decoder decodes a part of a list as it decodes the part alone', () => {
+  fc.assert(
+    fc.property(fc.array(probability, { minLength: 40, maxLength: 80 }), fc.nat(8), (flat, from) => {
+      const cells = Math.floor(flat.length / 4);
+      const whole = new Uint8Array(cells);
+      viterbi(Float64Array.from(flat), from, cells, whole);
+      const part = new Uint8Array(cells - from);
+      viterbi(Float64Array.from(flat.slice(4 * from)), 0, cells - from, part);
+      expect([...whole.slice(from)]).toEqual([...part]);
+    }),
+    runs(40),
+  );
 });
 
 /** A leg of ten minutes by a mode, with figures that are typical of it. */
@@ -77,54 +75,52 @@ const legBy = (mode: (typeof modes)[number], wait: number): LegEvidence => ({
   waited: wait,
 });
 
-describe('the conditional random field', () => {
-  const { crf } = shippedModels;
+const { crf } = shippedModels;
 
-  it('equals the sum over every choice', () => {
-    const legs = [
-      legBy('CAR', 0),
-      { ...legBy('BUS', 240), before: 0, near: 0.7, parked: 0.4 },
-      { ...legBy('TRAIN', 60), before: 1 },
-    ];
-    const weight = ([a, b, c]: [number, number, number]): number => {
-      const own = [a, b, c].map((m, i) => crf.modes[m]!.reduce((sum, w, f) => sum + w * legs[i]!.features[f]!, 0));
-      const pair = (x: number, y: number, how: LegEvidence): number =>
-        pairFeatures(x, y, how).reduce((sum, { kind, share }) => sum + share * crf.pairs[kind]!, 0);
-      return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, legs[1]!) + pair(b, c, legs[2]!));
-    };
-    const sums = legs.map(() => modes.map(() => 0));
-    let total = 0;
-    for (const a of modes.keys())
-      for (const b of modes.keys())
-        for (const c of modes.keys()) {
-          const w = weight([a, b, c]);
-          total += w;
-          for (const [i, m] of [a, b, c].entries()) sums[i]![m]! += w;
-        }
-    const marginals = forwardBackward(legs, crf);
-    marginals.single.forEach((row, i) => {
-      for (const [m, p] of row.entries()) expect(p).toBeCloseTo(sums[i]![m]! / total, 9);
-    });
+it('the conditional random field equals the sum over every choice', () => {
+  const legs = [
+    legBy('CAR', 0),
+    { ...legBy('BUS', 240), before: 0, near: 0.7, parked: 0.4 },
+    { ...legBy('TRAIN', 60), before: 1 },
+  ];
+  const weight = ([a, b, c]: [number, number, number]): number => {
+    const own = [a, b, c].map((m, i) => crf.modes[m]!.reduce((sum, w, f) => sum + w * legs[i]!.features[f]!, 0));
+    const pair = (x: number, y: number, how: LegEvidence): number =>
+      pairFeatures(x, y, how).reduce((sum, { kind, share }) => sum + share * crf.pairs[kind]!, 0);
+    return Math.exp(own[0]! + own[1]! + own[2]! + pair(a, b, legs[1]!) + pair(b, c, legs[2]!));
+  };
+  const sums = legs.map(() => modes.map(() => 0));
+  let total = 0;
+  for (const a of modes.keys())
+    for (const b of modes.keys())
+      for (const c of modes.keys()) {
+        const w = weight([a, b, c]);
+        total += w;
+        for (const [i, m] of [a, b, c].entries()) sums[i]![m]! += w;
+      }
+  const marginals = forwardBackward(legs, crf);
+  marginals.single.forEach((row, i) => {
+    for (const [m, p] of row.entries()) expect(p).toBeCloseTo(sums[i]![m]! / total, 9);
   });
+});
 
-  it('reads a wait at a stop as a sign of a bus or train', () => {
-    const chance = (leg: LegEvidence): number[] => forwardBackward([leg], crf).single[0]!;
-    const [, , car, ...others] = chance(legBy('BUS', 300));
-    expect(others[0]! + others[1]!).toBeGreaterThan(car!);
-    expect(chance(legBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
-  });
+it('the conditional random field reads a wait at a stop as a sign of a bus or train', () => {
+  const chance = (leg: LegEvidence): number[] => forwardBackward([leg], crf).single[0]!;
+  const [, , car, ...others] = chance(legBy('BUS', 300));
+  expect(others[0]! + others[1]!).toBeGreaterThan(car!);
+  expect(chance(legBy('BUS', 0))[3]!).toBeLessThan(others[0]!);
+});
 
-  it('does not read a drive along a bus line without a wait as a bus', () => {
-    const transit = [{ bus: 3, train: 0, lines: [] }];
-    const chance = (wait: number): number => forwardBackward([legBy('CAR', wait)], crf, { transit }).single[0]![3]!;
-    expect(chance(0)).toBeLessThan(0.5);
-    expect(chance(180)).toBeGreaterThan(0.9);
-  });
+it('the conditional random field does not read a drive along a bus line without a wait as a bus', () => {
+  const transit = [{ bus: 3, train: 0, lines: [] }];
+  const chance = (wait: number): number => forwardBackward([legBy('CAR', wait)], crf, { transit }).single[0]![3]!;
+  expect(chance(0)).toBeLessThan(0.5);
+  expect(chance(180)).toBeGreaterThan(0.9);
+});
 
-  it('gives no mode that is too slow for the leg', () => {
-    const fast = { ...legBy('CAR', 0), possible: [false, false, true, true, true] };
-    expect(forwardBackward([fast], crf).single[0]!.slice(0, 2)).toEqual([0, 0]);
-  });
+it('the conditional random field gives no mode that is too slow for the leg', () => {
+  const fast = { ...legBy('CAR', 0), possible: [false, false, true, true, true] };
+  expect(forwardBackward([fast], crf).single[0]!.slice(0, 2)).toEqual([0, 0]);
 });
 
 /** Solves a x = b by elimination with pivots. */
@@ -274,38 +270,36 @@ it('a gap has no turn and no change of speed, at any position on earth', () => {
   );
 });
 
-describe('the trees', () => {
-  const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
+const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
 
-  it('go left up to a threshold and right above it, and give the softmax of the sums of their leaves', () => {
-    const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
-    const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
-    const trees = [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)];
-    const model = readModel(JSON.stringify({ id: 'made up', features: featureNames, classes: stateNames, trees }));
-    const probabilities = (gapv: number, last: number): number[] => {
-      const features = new Float64Array(2 * featureNames.length); // two cells, of which the second is asked about
-      features[featureNames.length + 3] = gapv;
-      features[featureNames.length + 45] = last;
-      const into = new Float64Array(4);
-      writeProbabilities(model, features, Int32Array.of(featureNames.length), into);
-      return [...into];
-    };
-    const softmax = (scores: number[]): number[] => {
-      const sum = scores.reduce((all, s) => all + Math.exp(s), 0);
-      return scores.map((s) => Math.exp(s) / sum);
-    };
-    const close = (scores: number[]) => softmax(scores).map((p) => expect.closeTo(p, 12));
-    expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
-    expect(probabilities(1.5, 0)).toEqual(close([0.5, 1, 1, -1]));
-    expect(probabilities(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
-    expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
-  });
+it('the trees go left up to a threshold and right above it, and give the softmax of the sums of their leaves', () => {
+  const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
+  const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
+  const trees = [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)];
+  const model = readModel(JSON.stringify({ id: 'made up', features: featureNames, classes: stateNames, trees }));
+  const probabilities = (gapv: number, last: number): number[] => {
+    const features = new Float64Array(2 * featureNames.length); // two cells, of which the second is asked about
+    features[featureNames.length + 3] = gapv;
+    features[featureNames.length + 45] = last;
+    const into = new Float64Array(4);
+    writeProbabilities(model, features, Int32Array.of(featureNames.length), into);
+    return [...into];
+  };
+  const softmax = (scores: number[]): number[] => {
+    const sum = scores.reduce((all, s) => all + Math.exp(s), 0);
+    return scores.map((s) => Math.exp(s) / sum);
+  };
+  const close = (scores: number[]) => softmax(scores).map((p) => expect.closeTo(p, 12));
+  expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
+  expect(probabilities(1.5, 0)).toEqual(close([0.5, 1, 1, -1]));
+  expect(probabilities(1.6, -1)).toEqual(close([0.5, 4, 1, -1]));
+  expect(probabilities(1.5, -1)).toEqual(close([0.5, 0.5, 1, -1]));
+});
 
-  it('of a damaged file are refused', () => {
-    const textOf = (one: Partial<TreeFile>): string =>
-      JSON.stringify({ id: 'x', features: featureNames, classes: stateNames, trees: [one, one, one, one] });
-    expect(readModel(textOf(tree([0], [1], [-1], [-2], [0, 1]))).id).toBe('x');
-    for (const damaged of [tree([0], [1], [0], [-2], [0, 1]), tree([99], [1], [-1], [-2], [0, 1]), { f: [], t: [] }])
-      expect(() => readModel(textOf(damaged))).toThrow(/expected a complete tree for each class and round/);
-  });
+it('the trees of a damaged file are refused', () => {
+  const textOf = (one: Partial<TreeFile>): string =>
+    JSON.stringify({ id: 'x', features: featureNames, classes: stateNames, trees: [one, one, one, one] });
+  expect(readModel(textOf(tree([0], [1], [-1], [-2], [0, 1]))).id).toBe('x');
+  for (const damaged of [tree([0], [1], [0], [-2], [0, 1]), tree([99], [1], [-1], [-2], [0, 1]), { f: [], t: [] }])
+    expect(() => readModel(textOf(damaged))).toThrow(/expected a complete tree for each class and round/);
 });

@@ -1,6 +1,6 @@
 // The trip or stay that user input belongs to, on made-up days.
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Input, inputOf } from '../../../src/diary/labels/input-keys.ts';
 import { matchInputs, spansAround } from '../../../src/diary/labels/load-labels.ts';
 import { findSpan } from '../../../src/diary/labels/match-inputs.ts';
@@ -23,101 +23,97 @@ const trips = [trip(10_000, 11_000), trip(20_000, 21_000), trip(21_500, 22_500)]
 const spans = trips.map(({ start_ts, end_ts }) => ({ start: start_ts, end: end_ts }));
 const home = (start: number, end: number): number | null => findSpan({ start, end }, spans)?.start ?? null;
 
-describe('an input belongs to', () => {
-  it.each([
-    ['the trip that has its times', 10_000, 11_000, 10_000],
-    ['the trip in which its draft began and near whose end it ended', 10_120, 11_850, 10_000],
-    ['the trip that it covers, however late it ends', 10_100, 14_000, 10_000],
-    ['the trip that begins less than 15 minutes after it', 9_300, 10_400, 10_000],
-    ['the trip with which it shares the most when it begins at the end of another', 20_990, 22_500, 21_500],
-    ['the one that it covers, though it begins in the one before', 20_780, 22_600, 21_500],
-    ['the one that it shares the most with, though it ends soon after the one it begins in', 20_800, 21_750, 21_500],
-    ['the first of two that were one for the app', 20_050, 22_500, 20_000],
-    ['the one it lies in', 21_600, 21_700, 21_500],
-    ['the one that it shares the most with, if it covers just half of the one it begins in', 20_500, 22_400, 21_500],
-    ['the trip that begins exactly 15 minutes after it', 19_100, 20_050, 20_000],
-    ['none when a trip begins a second later than that', 19_099, 20_050, null],
-    ['none when it covers just half of a trip that began long after it', 19_000, 20_500, null],
-    ['none when no trip came of its draft', 14_000, 15_000, null],
-    ['none when it only touches a trip that began long after it', 8_000, 10_050, null],
-  ])('%s', (_, start, end, expected) => {
-    expect(home(start, end)).toBe(expected);
-  });
-
-  it('no trip that has exactly half of its time, nor, without a start, one that begins at its end', () => {
-    expect(findSpan({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
-    expect(findSpan({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
-    expect(findSpan({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
-  });
-
-  it('at most one trip, which overlaps it or contains its start', () => {
-    const time = fc.integer({ min: 0, max: 40_000 });
-    fc.assert(
-      fc.property(time, time, (a, b) => {
-        const [start, end] = [Math.min(a, b), Math.max(a, b)];
-        const span = findSpan({ start, end }, spans);
-        if (span === null) return;
-        expect(start < span.end && end >= span.start).toBe(true);
-      }),
-      { numRuns: 2000 },
-    );
-  });
+it.each([
+  ['the trip that has its times', 10_000, 11_000, 10_000],
+  ['the trip in which its draft began and near whose end it ended', 10_120, 11_850, 10_000],
+  ['the trip that it covers, however late it ends', 10_100, 14_000, 10_000],
+  ['the trip that begins less than 15 minutes after it', 9_300, 10_400, 10_000],
+  ['the trip with which it shares the most when it begins at the end of another', 20_990, 22_500, 21_500],
+  ['the one that it covers, though it begins in the one before', 20_780, 22_600, 21_500],
+  ['the one that it shares the most with, though it ends soon after the one it begins in', 20_800, 21_750, 21_500],
+  ['the first of two that were one for the app', 20_050, 22_500, 20_000],
+  ['the one it lies in', 21_600, 21_700, 21_500],
+  ['the one that it shares the most with, if it covers just half of the one it begins in', 20_500, 22_400, 21_500],
+  ['the trip that begins exactly 15 minutes after it', 19_100, 20_050, 20_000],
+  ['none when a trip begins a second later than that', 19_099, 20_050, null],
+  ['none when it covers just half of a trip that began long after it', 19_000, 20_500, null],
+  ['none when no trip came of its draft', 14_000, 15_000, null],
+  ['none when it only touches a trip that began long after it', 8_000, 10_050, null],
+])('an input belongs to %s', (_, start, end, expected) => {
+  expect(home(start, end)).toBe(expected);
 });
 
-describe('input about a trip', () => {
-  it('does not depend on the order of arrival', () => {
-    const all = [
-      mode(10_000, 11_000, 'bike'),
-      mode(10_000, 11_000, 'walk'),
-      input('replaced_mode', { start_ts: 10_000, end_ts: 11_000, label: 'bus' }),
-      mode(20_000, 21_000, 'bus'),
-      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1' }),
-      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
-      input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
-    ];
-    const labelsBy = (inputs: readonly Input[]) =>
-      trips.map(({ start_ts }) => matchInputs(inputs, trips).ofTrip(start_ts));
-    const expected = labelsBy(all);
-    expect(expected[0]!.user_input).toEqual({ mode_confirm: 'walk', replaced_mode: 'bus' });
-    expect(expected[0]!.additions.map(({ data }) => data.label)).toEqual(['b']);
-    expect(expected[1]!.user_input).toEqual({ mode_confirm: 'bus' });
-    fc.assert(
-      fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
-        expect(labelsBy(shuffled)).toEqual(expected);
-      }),
-    );
-  });
+it('an input belongs to no trip that has exactly half of its time, nor, without a start, one that begins at its end', () => {
+  expect(findSpan({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
+  expect(findSpan({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
+  expect(findSpan({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
+});
 
-  it('counts trips with a label or survey, none with a note alone', () => {
-    const inputs = [
-      mode(10_000, 11_000, 'bike'),
-      input('trip_user_input', { start_ts: 20_000, end_ts: 21_000 }),
-      input('trip_addition_input', { start_ts: 21_500, end_ts: 22_500, label: 'a' }),
-    ];
-    expect(matchInputs(inputs, trips).labelledTrips).toBe(2);
-  });
+it('an input belongs to at most one trip, which overlaps it or contains its start', () => {
+  const time = fc.integer({ min: 0, max: 40_000 });
+  fc.assert(
+    fc.property(time, time, (a, b) => {
+      const [start, end] = [Math.min(a, b), Math.max(a, b)];
+      const span = findSpan({ start, end }, spans);
+      if (span === null) return;
+      expect(start < span.end && end >= span.start).toBe(true);
+    }),
+    { numRuns: 2000 },
+  );
+});
 
-  it('has the replaced mode of the same label as the mode', () => {
-    const stated = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
-    const both = [
-      stated('mode_confirm', 'walk', 1),
-      stated('mode_confirm', 'bike', 2),
-      stated('replaced_mode', 'bus', 2),
-    ];
-    expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
-  });
+it('input about a trip does not depend on the order of arrival', () => {
+  const all = [
+    mode(10_000, 11_000, 'bike'),
+    mode(10_000, 11_000, 'walk'),
+    input('replaced_mode', { start_ts: 10_000, end_ts: 11_000, label: 'bus' }),
+    mode(20_000, 21_000, 'bus'),
+    input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1' }),
+    input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
+    input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
+  ];
+  const labelsBy = (inputs: readonly Input[]) =>
+    trips.map(({ start_ts }) => matchInputs(inputs, trips).ofTrip(start_ts));
+  const expected = labelsBy(all);
+  expect(expected[0]!.user_input).toEqual({ mode_confirm: 'walk', replaced_mode: 'bus' });
+  expect(expected[0]!.additions.map(({ data }) => data.label)).toEqual(['b']);
+  expect(expected[1]!.user_input).toEqual({ mode_confirm: 'bus' });
+  fc.assert(
+    fc.property(fc.shuffledSubarray(all, { minLength: all.length }), (shuffled) => {
+      expect(labelsBy(shuffled)).toEqual(expected);
+    }),
+  );
+});
 
-  it('has no replaced mode after the mode was corrected to one that replaces none', () => {
-    const range = { start_ts: 1, end_ts: 2 };
-    const inputs = [
-      input('mode_confirm', { ...range, label: 'e_bike' }),
-      input('replaced_mode', { ...range, label: 'drove_alone' }),
-      input('mode_confirm', { ...range, label: 'walk' }),
-    ];
-    expect(combineInputs(inputs).user_input).toEqual({ mode_confirm: 'walk' });
-    const again = [...inputs, input('mode_confirm', { ...range, label: 'e_bike' })];
-    expect(combineInputs(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
-  });
+it('input about a trip counts trips with a label or survey, none with a note alone', () => {
+  const inputs = [
+    mode(10_000, 11_000, 'bike'),
+    input('trip_user_input', { start_ts: 20_000, end_ts: 21_000 }),
+    input('trip_addition_input', { start_ts: 21_500, end_ts: 22_500, label: 'a' }),
+  ];
+  expect(matchInputs(inputs, trips).labelledTrips).toBe(2);
+});
+
+it('input about a trip has the replaced mode of the same label as the mode', () => {
+  const stated = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
+  const both = [
+    stated('mode_confirm', 'walk', 1),
+    stated('mode_confirm', 'bike', 2),
+    stated('replaced_mode', 'bus', 2),
+  ];
+  expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
+});
+
+it('input about a trip has no replaced mode after the mode was corrected to one that replaces none', () => {
+  const range = { start_ts: 1, end_ts: 2 };
+  const inputs = [
+    input('mode_confirm', { ...range, label: 'e_bike' }),
+    input('replaced_mode', { ...range, label: 'drove_alone' }),
+    input('mode_confirm', { ...range, label: 'walk' }),
+  ];
+  expect(combineInputs(inputs).user_input).toEqual({ mode_confirm: 'walk' });
+  const again = [...inputs, input('mode_confirm', { ...range, label: 'e_bike' })];
+  expect(combineInputs(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
 });
 
 it('input about a stay belongs to the stay that it overlaps, also the first and the last one, and never to a trip', () => {

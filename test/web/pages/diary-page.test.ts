@@ -68,39 +68,21 @@ const light = (colour: string): number[] =>
     .map((at) => Number.parseInt(colour.slice(at, at + 2), 16) / 255)
     .map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
 
-const times = (matrix: number[][], [r, g, b]: number[]): number[] =>
-  matrix.map(([x, y, z]) => Math.min(1, Math.max(0, x! * r! + y! * g! + z! * b!)));
+const times = (rows: number[][], [r, g, b]: number[]): number[] =>
+  rows.map(([x, y, z]) => Math.min(1, Math.max(0, x! * r! + y! * g! + z! * b!)));
+
+const matrix = (text: string): number[][] => text.split(', ').map((row) => row.split(' ').map(Number));
 
 /** How people see who have all cones, no red, no green or no blue ones: Machado, Oliveira and Fernandes (2009). */
 const eyes = {
-  all: [
-    [1, 0, 0],
-    [0, 1, 0],
-    [0, 0, 1],
-  ],
-  'no red': [
-    [0.152286, 1.052583, -0.204868],
-    [0.114503, 0.786281, 0.099216],
-    [-0.003882, -0.048116, 1.051998],
-  ],
-  'no green': [
-    [0.367322, 0.860646, -0.227968],
-    [0.280085, 0.672501, 0.047413],
-    [-0.01182, 0.04294, 0.968881],
-  ],
-  'no blue': [
-    [1.255528, -0.076749, -0.178779],
-    [-0.078411, 0.930809, 0.147602],
-    [0.004733, 0.691367, 0.3039],
-  ],
+  all: matrix('1 0 0, 0 1 0, 0 0 1'),
+  'no red': matrix('0.152286 1.052583 -0.204868, 0.114503 0.786281 0.099216, -0.003882 -0.048116 1.051998'),
+  'no green': matrix('0.367322 0.860646 -0.227968, 0.280085 0.672501 0.047413, -0.01182 0.04294 0.968881'),
+  'no blue': matrix('1.255528 -0.076749 -0.178779, -0.078411 0.930809 0.147602, 0.004733 0.691367 0.3039'),
 };
+const xyz = matrix('0.4339 0.3763 0.1899, 0.2126 0.7152 0.0722, 0.0177 0.1095 0.8729');
 
 function lab(colour: number[]): number[] {
-  const xyz = [
-    [0.4339, 0.3763, 0.1899],
-    [0.2126, 0.7152, 0.0722],
-    [0.0177, 0.1095, 0.8729],
-  ];
   const [x, y, z] = times(xyz, colour).map((t) => (t > 0.008856 ? Math.cbrt(t) : 7.787 * t + 16 / 116));
   return [116 * y! - 16, 500 * (x! - y!), 200 * (y! - z!)];
 }
@@ -141,10 +123,10 @@ it.each([
     for (const style of modeStyles)
       for (const paper of papers)
         expect(contrast(colourOf(style), paper), `contrast of ${style.name} to ${paper}`).toBeGreaterThanOrEqual(ratio);
-    for (const [eye, matrix] of Object.entries(eyes))
+    for (const [eye, seen] of Object.entries(eyes))
       for (const [i, a] of modeStyles.entries())
         for (const b of modeStyles.slice(0, i)) {
-          const [left, right] = [a, b].map((style) => lab(times(matrix, light(colourOf(style)))));
+          const [left, right] = [a, b].map((style) => lab(times(seen, light(colourOf(style)))));
           const apart = Math.hypot(...left!.map((x, k) => x - right![k]!));
           expect(apart, `CIE Lab from ${a.name} to ${b.name}, cones: ${eye}`).toBeGreaterThan(least);
         }
