@@ -61,7 +61,7 @@ it('a chain of trips has ids that depend on the user and the times only', () => 
   expect(ids(linksOf({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
 });
 
-it('a chain of trips depends on the end of the data until a location too late to continue the journey settles it', () => {
+it('a trip depends on the end of the data until a location too late to continue it settles it', () => {
   const [first, , last] = linksOf({ locations, motions: readings });
   expect(since(first!.settled_ts!)).toBe(hour); // 45 minutes after the dwell at 720
   expect(last!.settled_ts).toBeNull();
@@ -166,7 +166,7 @@ const turnsUp = (from: number, east: number, more: Partial<AnalyseInput> = {}) =
   return records.at(-1)!;
 };
 
-it('untracked time is recorded when the user is next seen more than 1000 m away, after a gap of more than 45 minutes', () => {
+it('untracked time is recorded if the user is next seen more than 1000 m away, after more than 45 minutes', () => {
   const link = turnsUp(5 * hour, 6000 + 2600);
   expect(since(link.untracked!.start_ts)).toBeGreaterThanOrEqual(600); // the last sign of life at the place
   expect(since(link.untracked!.end_ts)).toBe(5 * hour);
@@ -175,7 +175,7 @@ it('untracked time is recorded when the user is next seen more than 1000 m away,
   expect(since(link.trip!.start_ts)).toBe(5 * hour);
 });
 
-it('untracked time is not recorded when the user was nearer, the gap shorter, or readings show the way: the trip begins at the place', () => {
+it('untracked time is not recorded if the user was nearer, the gap shorter, or readings show the way', () => {
   expect(turnsUp(5 * hour, 6000 + 990).untracked).toBeNull();
   expect(turnsUp(45 * minute, 6000 + 2600).untracked).toBeNull();
   const rode = { motions: [...by(0), ...motions(5 * hour - 600, 5 * hour, 'IN_VEHICLE'), ...by(5 * hour)] };

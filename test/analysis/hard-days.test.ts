@@ -117,7 +117,7 @@ it.each<[string, Part[]]>([
   expect(longestStop(trip).duration).toBeGreaterThan(240);
 });
 
-it('the diary has two trips for a car errand of twenty minutes: in the shop on foot, and on from where the car was parked', async () => {
+it('the diary has two trips for a car errand of twenty minutes, which go on from the parked car', async () => {
   const { trips } = await dayOf([drive(900), walk(90), rest(1020), back(90), drive(900)]);
   expect(trips).toHaveLength(2);
   expectTime(trips[0]!.end_ts, 990, 180);
@@ -138,7 +138,7 @@ it('the diary has two trips for the way there and back of a phone that stays awa
   expect(trips[1]!.distance).toBeGreaterThan(900);
 });
 
-it('the diary has one trip for a walk, eight minutes of waiting, a bus: the wait is a stop with its times', async () => {
+it('the diary has one trip for a walk, eight minutes of waiting and a bus, with a stop', async () => {
   const { trip, modes } = await onlyTrip([walk(600), rest(480), drive(1200, 9), walk(300)]);
   expect(modes.slice(0, 2)).toEqual(['WALKING', expect.stringMatching(/BUS|TRAIN/)]);
   const { duration, enter_ts } = longestStop(trip);
@@ -146,7 +146,7 @@ it('the diary has one trip for a walk, eight minutes of waiting, a bus: the wait
   expectTime(enter_ts, 600, 120);
 });
 
-it('the diary has one trip for a wait of twelve minutes between two drives, during which the receiver jumps once', async () => {
+it('the diary has one trip for two drives and a wait of twelve minutes in which the receiver jumps', async () => {
   const plain = pushedDay([drive(1200, 20), walk(120), rest(720), drive(1200, 20), ...home]);
   for (const metres of [100, 150, 400]) {
     const jump = pushedFix(android, 1320 + 375, 1200 * 20 + 162, metres, { accuracy: 12 });
@@ -173,7 +173,7 @@ it('the diary has one trip for a night train over midnight, on the day on which 
   expect(day).toBe('2023-11-14');
 });
 
-it('the diary has one trip for a night train from one zone into another, on the day on which it left by the local time there', async () => {
+it('the diary has one trip for a night train into another zone, on the local day on which it left', async () => {
   const plain = pushedDay([asleep(15 * 3600), drive(6 * 3600, 30), ...home]); // 23:00 in Berlin, midnight in Helsinki
   const border = t0 + 17 * 3600;
   const zoned = plain.map(({ metadata, data }) => {
@@ -185,7 +185,7 @@ it('the diary has one trip for a night train from one zone into another, on the 
   expectRatio(trip.distance, 6 * 3600 * 30, 0.02);
 });
 
-it('the diary has one trip for a journey through the hour that occurs twice, and through the one that is skipped', async () => {
+it('the diary has one trip for a journey through the hour that occurs twice, and the skipped one', async () => {
   for (const night of ['2023-10-29T00:30:00Z', '2024-03-31T00:30:00Z']) {
     const from = Date.parse(night) / 1000 - t0; // half an hour before the clocks of Berlin change
     const { trip, day } = await onlyTrip([walk(400), drive(3600), walk(300)], { from });
@@ -217,7 +217,7 @@ it('the diary has one trip for a journey recorded by a phone that reports its po
   expect(modes.join()).toMatch(motor);
 });
 
-it('the diary has one trip for a drive during which the receiver jumps by two kilometres: as long as the street', async () => {
+it('the diary has one trip, as long as the street, for a drive with jumps of two kilometres', async () => {
   const plain = pushedDay([drive(1800), ...home]);
   const jumping = plain.map((entry, i) =>
     entry.metadata.key === keys.filteredLocation && i < 55 && i % 9 === 4
@@ -274,7 +274,7 @@ it('a day of strolls has one trip for each stroll there and back', async () => {
 });
 
 // Known limit: such a stroll is two trips that touch, see docs/quality.md.
-it('a day of strolls with a pause at each turning point has all strolls, and no trips in the hours at home', async () => {
+it('a day of strolls with a pause at each turning point has all strolls, and no others', async () => {
   const { trips } = await analysed(pushedDay(repeated(3, walk(420), rest(120), back(420), ...atHome)));
   expect(new Set(trips.flatMap(modesOf))).toEqual(new Set(['WALKING']));
   for (const begin of [9060, 18_120]) {
@@ -286,7 +286,7 @@ it('a day of strolls with a pause at each turning point has all strolls, and no 
   }
 });
 
-it('a motion reading of an Android phone makes a run at three metres a second a section on foot, not one by bicycle', async () => {
+it('a motion reading of an Android phone makes a run at three metres a second a section on foot', async () => {
   const run: Part = { seconds: 900, speed: 3.1, word: 'walking' };
   const modesBy = async (part: Part) => (await dayOf([walk(300), part, walk(300)])).trips.flatMap(modesOf);
   expect(new Set(await modesBy(run))).toEqual(new Set(['WALKING']));
@@ -298,7 +298,7 @@ it('a motion reading of an Android phone shows a ride on a bicycle that was park
   expect(trips.flatMap(modesOf).at(-1)).toBe('BICYCLING');
 });
 
-it('a motion reading of an Android phone shows a walk between two drives that is too short to show in the locations', async () => {
+it('a motion reading of an Android phone shows a walk between two drives that no location shows', async () => {
   const platform: Part = { seconds: 120, speed: 0.4, word: 'walking' };
   const { modes } = await onlyTrip([drive(900, 20), platform, drive(900, 20)]);
   expect(modes.map((mode) => (motor.test(mode) ? 'ride' : mode))).toEqual(['ride', 'WALKING', 'ride']);

@@ -20,7 +20,7 @@ const isTooFast = ({ sensed_mode, distance, duration }: Section): boolean => {
   return limit !== undefined && distance >= 500 && distance > 1.01 * limit * duration;
 };
 
-it('in a random history, no section is faster than its mode can be, and sections and stops sum to their trip', async () => {
+it('in a random history, no section is too fast for its mode, and sections and stops sum to their trip', async () => {
   await fc.assert(
     fc.asyncProperty(anyLife, async (entries) => {
       const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);

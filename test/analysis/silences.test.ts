@@ -141,7 +141,7 @@ it.each<[title: string, seconds: number, metres: number, expected: string[], mor
   expect(found).toEqual(expected.map((reason) => `${day}-${end} ${reason}`));
 });
 
-it('a gap of a phone that never reports its state is an inferred stay for up to three hours between two locations at most 150 m apart', () => {
+it('a gap of a phone without states is an inferred stay for up to 3 h between locations at most 150 m apart', () => {
   const away = (to: number, metres: number) => inferred([0, [to, metres]]);
   expect([away(3 * hour, 149.9), away(3 * hour, 150.1), away(3 * hour + 1, 0)]).toEqual([[true], [false], [false]]);
   // At the equator, a number of degrees gives exactly 150 m.
@@ -149,7 +149,7 @@ it('a gap of a phone that never reports its state is an inferred stay for up to 
   expect(findGaps({ locations, motions: [], events: [] }, null, everything).silences[0]!.inferred).toBe(true);
 });
 
-it('a gap of a phone that never reports its state is one up to a confident reading of rest', () => {
+it('a gap of a phone without states is one up to a confident reading of rest', () => {
   const ended = (ts: number, confidence: number, type = STILL as Motion['type'], from = 0) =>
     inferred([from], [], [{ ts, type, confidence }]);
   expect(ended(3 * hour, 75)).toEqual([true]);
@@ -158,12 +158,12 @@ it('a gap of a phone that never reports its state is one up to a confident readi
   expect([ended(day + 3 * hour, 75, STILL, day), inferred([day, day + 3 * hour])]).toEqual([[true], [true]]);
 });
 
-it('a gap of a phone that never reports its state is not one if the phone read movement since its last location', () => {
+it('a gap of a phone without states is not one if the phone read movement since its last location', () => {
   const walked = (confidence: number) => inferred([0, 3 * hour], [], [{ ts: 60, type: WALKING, confidence }]);
   expect([walked(75), walked(74)]).toEqual([[false], [true]]);
 });
 
-it('a gap of a phone that never reports its state is not one of a phone with a state machine, unless it moved in a gap and reported nothing since', () => {
+it('a gap is an inferred stay of a phone with states only if it moved in a gap and reported nothing since', () => {
   expect(inferred([0, hour], [left])).toEqual([false]);
   const toWork: Fix[] = [0, hour, [2 * hour, 6000], [3 * hour, 6000]];
   expect(inferred(toWork, [left])).toEqual([false, false, true]);
@@ -187,7 +187,7 @@ const ends = [0, 4 * hour];
 /** Movement between two rests. */
 const between = (...moved: Motion[]) => [...rest(600, hour), ...moved, ...rest(hour + 900, 4 * hour)];
 
-it('a phone that reports movement but no locations is unobserved from then to its next location, if it moved for 5 minutes without a break', () => {
+it('a phone with readings but no locations is unobserved if it moved for 5 minutes without a break', () => {
   const walked = between(...readings(hour + 300, 11, 30));
   const expected = [`${hour + 300}-${4 * hour} no location`];
   expect(reasons(ends, [], walked)).toEqual(expected);
@@ -199,11 +199,11 @@ it.each<[string, Motion[], Fix[]?]>([
   ['with breaks', [...readings(hour + 60, 9, 30), ...readings(hour + 400, 9, 30)]],
   ['with low confidence', readings(hour + 60, 21, 30, WALKING, 60)],
   ['between locations', readings(hour + 60, 17, 30), [0, hour + 300, 4 * hour]],
-])('a phone that reports movement but no locations is staying if it moved %s', (_, moved, fixes = ends) => {
+])('a phone with readings but no locations is staying if it moved %s', (_, moved, fixes = ends) => {
   expect(reasons(fixes, [], between(...moved))).toEqual([]);
 });
 
-it('a phone that reports movement but no locations keeps the other reasons of times between them', () => {
+it('a phone with readings but no locations keeps the other reasons of times between them', () => {
   const motions = [...rest(600, hour), ...readings(hour, 21, 30), ...rest(3 * hour, 4 * hour)];
   const events = [event(hour + 700, 'STOP_TRACKING'), event(3 * hour, 'START_TRACKING')];
   expect(reasons(ends, events, motions)).toEqual([
@@ -213,14 +213,14 @@ it('a phone that reports movement but no locations keeps the other reasons of ti
   ]);
 });
 
-it('a phone that reports movement but no locations counts readings that come at most 90 s apart for 5 minutes', () => {
+it('a phone with readings but no locations counts readings that come at most 90 s apart for 5 minutes', () => {
   const found = (apart: number, count: number) =>
     reasons([0, 800], [event(5, 'STOPPED_MOVING')], readings(10, count, apart, WALKING, 75));
   expect([found(90, 5), found(75, 5)]).toEqual(Array(2).fill(['10-800 no location']));
   expect([found(91, 5), found(90, 4), found(74.9, 5)]).toEqual([[], [], []]);
 });
 
-it('a phone that reports movement but no locations stayed before, if it moved only after the stay', () => {
+it('a phone with readings but no locations stayed before, if it moved only after the stay', () => {
   const events = [stopped, event(29_500, 'STOPPED_MOVING', 'ONGOING_TRIP')];
   expect(reasons([0, late, 29_400], events, readings(28_810, 5, 90))).toEqual(['28810-29400 no location']);
 });

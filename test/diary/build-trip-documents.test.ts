@@ -39,7 +39,7 @@ it('the trips of a day are empty for a day without trips and for an unknown user
   expect(await readTripsOfDay(store, await newUser(store), first)).toEqual([]);
 });
 
-it('the trips of a day end at a place with the time at which the user left, also for a trip of the next day', async () => {
+it('the trips of a day end at a place with the time at which the user left, also on the next day', async () => {
   const { chain, tripsOf } = await userWith(pushedRide(android, 0, 0), pushedRide(android, day, 6000));
   const { start_ts: exit_ts, id } = chain[1]!;
   expect(placeOf((await tripsOf(first))[0]!, 'end_place')).toMatchObject({ exit_ts, starting_trip: { $oid: id } });
@@ -56,7 +56,7 @@ it('the trips of a day end at a place that has an exit at the begin of untracked
   expect(placeOf(next!, 'start_place')).toMatchObject({ enter_ts: end_ts });
 });
 
-it('the trips of a day over the date line: the next trip is the next in time, not the next of the same day', async () => {
+it('over the date line, the next trip is the next in time, not the next of the same day', async () => {
   const apia: Phone = { platform: 'android', zone: 'Pacific/Apia' }; // +13
   const pago: Phone = { platform: 'android', zone: 'Pacific/Pago_Pago' }; // -11
   // 20:00 on the 14th in Apia, an hour later 21:00 on the 13th in Pago Pago, and there and back again.

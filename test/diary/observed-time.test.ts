@@ -109,7 +109,7 @@ it('a day is unobserved where all entries are excluded; entries of another phone
   expect([{}, { source: 'ios' }, { token_id: 'a' }].map(unobserved)).toEqual([600, 0, 0]);
 });
 
-it('a day begins in the zone where a trip over its midnight began, even if the trip before ended in another zone', () => {
+it('a day begins in the zone where a trip over its midnight began, not where the trip before ended', () => {
   const links = [
     link(noon - 43_200, noon - 36_000, ['America/New_York', 'America/New_York']),
     link(noon, noon + 2 * 86_400, ['Europe/Berlin', 'Europe/Berlin']),

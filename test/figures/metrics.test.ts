@@ -78,7 +78,7 @@ it('figures of a trip: the mode is the word after the dot, the zone is the zone 
   expect(second!.mode).toBe('BUS');
 });
 
-it('figures of a trip: the speed of a section is the median of its speeds: of an even number the mean of the middle two', () => {
+it('the speed of a section is the median of its speeds: of an even number the mean of the middle two', () => {
   const sections = [[0, 1, 3], [0, 4, 1, 2], []].map((speeds) => section({ speeds }));
   expect(figuresOfTrip(trip(sections)).map(({ median_speed }) => median_speed)).toEqual([1, 1.5, null]);
 });
@@ -148,7 +148,7 @@ it('groups by local date: a section belongs to the day on which it starts where 
   expect(periods[1]).toMatchObject({ ts: timeOf('2016-05-18T07:00:00Z'), local_dt });
 });
 
-it('groups by local date: months and years start in the zone of their first section and name only their own fields', () => {
+it('local months and years start in the zone of their first section and name only their own fields', () => {
   const sections = [at('2016-06-10T12:00:00Z'), at('2016-05-31T22:30:00Z', { zone: 'Europe/Berlin' })];
   const [june] = localPeriods(sections, 'MONTHLY');
   expect(june).toMatchObject({ fmt_time: '2016-06', ts: timeOf('2016-06-01T00:00:00+02:00') });

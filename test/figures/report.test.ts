@@ -138,7 +138,7 @@ const observedBy = (days: readonly number[], seed = 1, sundays: readonly number[
     }),
   );
 
-it('the observed days of a month cover all people, also without a trip, and figures per person follow from published ones', () => {
+it('observed days cover people without a trip, too, and figures per person follow from published ones', () => {
   const observed = observedBy(Array(40).fill(20));
   const { all, cells, observed_days: days } = disclose(busyStudy(12, 1), { ...asked, observed });
   expect(Math.abs(days! - 800)).toBeLessThanOrEqual(20 + 10); // one person, and rounding
@@ -148,7 +148,7 @@ it('the observed days of a month cover all people, also without a trip, and figu
   }
 });
 
-it('the observed days of a month are withheld for too few people or if one contributes more than half, also per observed day', () => {
+it('observed days of a month are withheld for too few people, or if one contributes more than half', () => {
   for (const few of [Array(least - 1).fill(30), [...Array(least).fill(1), 30]]) {
     const { all, observed_days } = disclose(busyStudy(12, 1), { ...asked, observed: observedBy(few) });
     expect([observed_days, all!.km_per_day]).toEqual([null, null]);
@@ -173,7 +173,7 @@ it.each([
   expect(all!.km_per_day).toBe(Number((all!.km / days!).toPrecision(2)));
 });
 
-it('the observed days of a month count all weekdays that are not shown separately for the rest', () => {
+it('observed days of a month count all weekdays that are not shown separately for the rest', () => {
   const study = busyStudy(12, 1, ['Monday']);
   const weekends = [...study.values()].slice(0, 8);
   for (const [i, tally] of weekends.entries())
@@ -185,7 +185,7 @@ it('the observed days of a month count all weekdays that are not shown separatel
   expect(rest!.trips_per_day).toBe(Number((rest!.trips / rest!.observed_days!).toPrecision(2)));
 });
 
-it('the observed days of a month reveal little more than chance about a person by whom two reports differ', () => {
+it('observed days of a month reveal little more than chance about a person by whom two reports differ', () => {
   let [wrong, wrongMondays] = [0, 0];
   for (let seed = 1; seed <= 100; seed++) {
     const days = Array.from({ length: 6 }, (_, i) => 5 + ((seed * 7 + i * 11) % 26));

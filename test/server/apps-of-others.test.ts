@@ -21,7 +21,7 @@ const multipart = [
   `\r\n\r\n${gpx}\r\n--xyz--\r\n`,
 ].join('');
 
-/** A message of an app: what sends it, how, and the data that is stored. Calls to /pub name their caller in a header. */
+/** A message of an app, how it is sent, and the data that is stored. Calls to /pub name their caller in a header. */
 type Sent = [title: string, path: string, init: RequestInit, stored: JsonObject[]];
 
 const call = (title: string, path: string, init: RequestInit, ...stored: JsonObject[]): Sent => [

@@ -45,7 +45,7 @@ it('announced bytes do not count before they arrive', async () => {
   await hold('bob', 500_000, 500_000);
 });
 
-it('when callers use the whole budget, another caller with a small body is served, and the slowest body of the owner with the most bytes ends', async () => {
+it('in a full budget, a small body is served, and the slowest of the owner with the most bytes ends', async () => {
   const { hold, ended, clock } = open();
   for (const name of ['ada', 'eve', 'joe', 'kim'])
     for (let i = 0; i < 4; i += 1) await hold(name, i === 0 && name !== 'joe' ? 9_999 : 10_000);
@@ -57,7 +57,7 @@ it('when callers use the whole budget, another caller with a small body is serve
   expect([bob.bytes, ended]).toEqual([2_000, ['joe']]);
 });
 
-it('when callers use the whole budget, a body that arrives at 4 KiB/s ends only after every slower body of its owner', async () => {
+it('in a full budget, a body that arrives at 4 KiB/s ends only after every slower body of its owner', async () => {
   const { hold, ended, clock } = open({ small: { total: 30_000, perCaller: 30_000, perNetwork: 30_000 } });
   const quick = await hold('ada', 500);
   await hold('ada', 9_000);
@@ -70,7 +70,7 @@ it('when callers use the whole budget, a body that arrives at 4 KiB/s ends only 
   expect(quick.bytes).toBeGreaterThan(9_000);
 });
 
-it('when callers use the whole budget, unidentified callers of one network do not block callers of other networks', async () => {
+it('in a full budget, unidentified callers of one network do not block callers of other networks', async () => {
   const { hold } = open();
   for (let i = 0; i < 200; i += 1) await statusOf(hold('net 1', 10_000));
   for (let i = 0; i < 200; i += 1) await statusOf(hold('net 2', 10_000));
@@ -78,7 +78,7 @@ it('when callers use the whole budget, unidentified callers of one network do no
   await hold('bob', 2_000);
 });
 
-it('when callers use the whole budget, a body in a full queue takes the slot of the newest body of the owner with the most slots', async () => {
+it('in a full budget, a body in a full queue takes the newest slot of the owner with the most', async () => {
   const { hold, share } = open();
   const first = await hold('ada', 600_000, 600_000);
   (await hold('zoe', 400_000, 400_000)).isReceived = true;
@@ -224,7 +224,7 @@ it('the parts of pools of small and of large bodies of a network are separate', 
   expect([ended, last.bytes]).toEqual([['net 1'], 10_001]);
 });
 
-it('the parts of pools count a body for its caller once they are known, and keep it even if there is no room', async () => {
+it('a body counts for its caller once they are known, and is kept even if there is no room', async () => {
   const { budget, hold } = open();
   for (let i = 0; i < 4; i += 1) await hold('eve', 10_000);
   const own = budget.share('net 1');

@@ -16,7 +16,7 @@ const study = (fields: Partial<StudySettings> = {}) =>
   kit.store.studies.put(studySettings({ subgroups: ['west', 'east'], total_limit: 7, ...fields }));
 const create = (user: string) => kit.post('/profile/create', { user });
 
-it('a token that the app made creates an account once, named by study, subgroup and a random suffix, then pushes, also when the study is closed, and no secret is stored', async () => {
+it('a token that the app made creates an account once, which pushes, and no secret is stored', async () => {
   await study();
   const first = await create(token);
   expect(first.status).toBe(200);
@@ -33,7 +33,7 @@ it('a token that the app made creates an account once, named by study, subgroup 
   expect(tokens).toMatchObject([{ hash: tokenHash(token), kind: 'study', expires_ts: null }]);
 });
 
-it('a token that the app made is refused by every other call until it has joined, and cannot join a study that is unknown, closed or full', async () => {
+it('a token of the app is refused until it has joined, and cannot join an unknown, closed or full study', async () => {
   await study();
   const answers = [await kit.put([], token)];
   for (const wrong of ['nrelop_sunny_north_', 'nrelop_rainy_west_', 'nrelop_sunny_', 'other_sunny_west_'])
@@ -49,7 +49,7 @@ it('a token that the app made is refused by every other call until it has joined
   expect(await kit.store.users.list({ limit: 9 })).toEqual([]);
 });
 
-it('a token that the app made gets a newer configuration with the answer to a push, if the version of the app supports it', async () => {
+it('a token of the app gets a newer configuration with a push, if the version of the app supports it', async () => {
   const sent = { version: 4, min_app_version: '2.0.10', server: { connectUrl: 'https://a.example/' } };
   await study({ config: sent });
   await create(token);

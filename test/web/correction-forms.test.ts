@@ -177,7 +177,7 @@ const ofSection = (i: number) => {
 };
 const drop = { day, kind: 'drop', ts: String(Math.round((trip.start_ts + trip.end_ts) / 2)) };
 
-it('the answers to a flag are about the section that it names, else about the longest section of the trip that it names', () => {
+it('answers to a flag are about the section that it names, else about the longest of its trip', () => {
   const asked = (flag: Partial<Flagged>, trips = shown.trips) => flagAnswers(call, flagged(flag), { ...shown, trips });
   const chosen = (value: MarkupValue) => answers(value).filter((one) => !/^[a-z]/.test(one));
   expect(forms(asked({ of: 'section', id: trip.sections[0]!.id }))).toEqual([ofSection(0), drop]);

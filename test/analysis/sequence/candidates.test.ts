@@ -152,7 +152,7 @@ const day = [...ride, ...standing(630, 1200), ...moving({ from: 5000, to: 5600, 
 const stay = moving({ from: 5630, to: 6200, east: 0 });
 const locations = [...day, ...stay];
 
-it('the search for candidates from the end of an earlier trip finds the same later trips as a single pass over everything', () => {
+it('a search from the end of an earlier trip finds the same later trips as a single pass over everything', () => {
   const whole = findCandidates({ locations, motions: [], events: [], endOfData: false, resume: null });
   expect(whole.trips).toHaveLength(2);
   const [first, second] = whole.trips;
@@ -164,7 +164,7 @@ it('the search for candidates from the end of an earlier trip finds the same lat
   ]);
 });
 
-it('the search for candidates from the end of an earlier trip takes a location that itself begins the next trip as its start', () => {
+it('a search from the end of an earlier trip takes a location that itself begins the next trip as its start', () => {
   const resume = { resume_ts: t0 + 5000, started: true };
   const rest = locations.filter((l) => l.ts >= resume.resume_ts);
   expect(segment({ locations: rest, resume }).trips[0]![0]).toBe(5000);
@@ -174,14 +174,14 @@ it('the search for candidates from the end of an earlier trip takes a location t
 
 const iphoneAtHome = [100, 250, 400].map((s) => iosAt(s, 0, 40));
 
-it('two phones of one user that sample differently: the open trip belongs to the phone that began it: locations of the other do not disturb it', () => {
+it('of two phones, the one that began the open trip owns it, and the other does not disturb it', () => {
   const alone = segment({ locations: [...ride, ...standing(630, 1200)] });
   const both = segment({ locations: byTime(ride, standing(630, 1200), iphoneAtHome) });
   expect(both.trips[0]![0]).toBe(alone.trips[0]![0]);
   expect(both.trips).toHaveLength(1);
 });
 
-it('two phones of one user that sample differently: a location of the other phone in a tunnel neither ends the trip nor becomes a part of it', () => {
+it('a location of another phone in a tunnel neither ends the trip nor becomes a part of it', () => {
   const after = moving({ from: 1500, to: 1800, east: 15_000, speed: 10 });
   const locations = byTime(ride, [iosAt(1300, 14_000), iosAt(1350, 14_200)], after, standing(5000, 5000));
   const { trips, open } = segment({ locations, motions: motions(0, 1400, 'IN_VEHICLE') });
@@ -189,7 +189,7 @@ it('two phones of one user that sample differently: a location of the other phon
   expect(open).toBe(5000);
 });
 
-it('two phones of one user that sample differently: the other phone does not hide that the first was silent for more than an hour and came no farther', () => {
+it('another phone does not hide that the first was silent for more than an hour and came no farther', () => {
   const atHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => iosAt(s, 0));
   const locations = byTime(ride, atHome, moving({ from: 5000, to: 5300, east: 6300, speed: 5 }));
   const { trips, open } = segment({ locations, motions: motions(700, 1250, 'IN_VEHICLE') });
@@ -200,7 +200,7 @@ it('two phones of one user that sample differently: the other phone does not hid
   expect(open).toBe(5000);
 });
 
-it('two phones of one user that sample differently: locations that the other phone sent while the first seemed to be on its trip become a separate trip', () => {
+it('locations of another phone while the first seemed to be on its trip become a separate trip', () => {
   const lost = iosMoving({ from: 0, to: 60, every: 60, speed: 1 });
   const locations = byTime(
     lost,
@@ -217,7 +217,7 @@ it('two phones of one user that sample differently: locations that the other pho
   expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
 });
 
-it('two phones of one user that sample differently: when the first phone is silent and nothing indicates travel, its trip ends and the other phone takes over', () => {
+it('the trip of a phone ends when it is silent and nothing indicates travel, and another phone takes over', () => {
   const iphone = iosMoving({ from: 1400, to: 2000, east: 20_000, speed: 3 });
   const { trips, open } = segment({ locations: byTime(ride, iphone) });
   expect(trips).toEqual([[0, 600]]);

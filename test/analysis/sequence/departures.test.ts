@@ -54,7 +54,7 @@ describe('an Android phone', () => {
 
 const here = moving({ from: 0, to: 600 });
 
-it('a short trip with a recorded end only is a walk of 145 m if an Android phone read walking, and no trip if it read rest', () => {
+it('a short trip with a recorded end only is a walk if an Android phone read walking, else none', () => {
   const there = moving({ from: hour, to: hour + 600, east: 145 });
   const events = [event(700, 'STOPPED_MOVING'), exit(hour - 10)];
   const locations = [...here, ...there, at(3 * hour, 145)];
@@ -117,7 +117,7 @@ it('a recording without motion readings begins at its first location, although t
   expect(trip!.distance).toBeLessThan(9500);
 });
 
-it('a recording without motion readings that was off on a flight has a ride before and after it, and no way between them', () => {
+it('a recording without readings that was off on a flight has rides before and after it only', () => {
   const trips = tripsOf({ locations: [...ride(0, 0), ...ride(flown, 2_000_000)] });
   expect(trips).toHaveLength(2);
   expect(since(trips[1]!.start_ts)).toBe(flown);

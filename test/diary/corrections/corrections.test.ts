@@ -66,7 +66,7 @@ const lives = anyLife.map(withTokens).chain((entries) =>
   ),
 );
 
-it('corrections of a random history hold in any order of arrival and after a new analysis, and their undo restores the diary', async () => {
+it('corrections hold in any order of arrival and after a rebuild, and their undo restores the diary', async () => {
   await fc.assert(
     fc.asyncProperty(lives, fc.constant(newUuid()), async ({ entries, corrections, delivery }, uuid) => {
       fc.pre(entries.some(({ metadata }) => affectsOf(metadata.key) === 'trips')); // else undoing leaves an analysis of nothing

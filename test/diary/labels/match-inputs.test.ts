@@ -43,7 +43,7 @@ it.each([
   expect(home(start, end)).toBe(expected);
 });
 
-it('an input belongs to no trip that has exactly half of its time, nor, without a start, one that begins at its end', () => {
+it('an input belongs to no trip with exactly half of its time, nor to one that begins at its end', () => {
   expect(findSpan({ start: 18_000, end: 22_000 }, [{ start: 20_000, end: 30_000 }])).toBeNull();
   expect(findSpan({ start: null, end: 20_000 }, spans)?.start).toBe(10_000);
   expect(findSpan({ start: null, end: 21_900 }, spans)?.start).toBe(20_000);
@@ -116,7 +116,7 @@ it('input about a trip has no replaced mode after the mode was corrected to one 
   expect(combineInputs(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
 });
 
-it('input about a stay belongs to the stay that it overlaps, also the first and the last one, and never to a trip', () => {
+it('input about a stay belongs to the stay that it overlaps, also the first and the last, never to a trip', () => {
   const stays: [enter: number | null, exit: number | null, label: string][] = [
     [null, 10_000, 'first'],
     [11_000, 13_000, 'before untracked time'],

@@ -27,7 +27,7 @@ const commute = (i: number, labels: LabelSet, fields: Partial<LabelledTraits> = 
 });
 const bike = { mode_confirm: 'bike', purpose_confirm: 'work' };
 
-it('suggested labels are right as often as their probability states, for people with any habits, before and after a change', () => {
+it('suggested labels are right as often as their probability states, for people with any habits', () => {
   const bins = Array.from({ length: 10 }, () => ({ count: 0, p: 0, came: 0 }));
   const sure = { count: 0, came: 0 };
   const judge = (way: LabelledTraits, known: readonly LabelledTraits[]): void => {
@@ -60,7 +60,7 @@ it('suggested labels are right as often as their probability states, for people 
   expect(sure.came / sure.count).toBeGreaterThan(0.95);
 });
 
-it('suggested labels are probabilities of the labels of similar trips, the greatest first, in any order of the trips', () => {
+it('suggested labels are those of similar trips, the most probable first, in any order of the trips', () => {
   fc.assert(
     fc.property(habits, fc.nat(), fc.integer(), (ways, at, seed) => {
       fc.pre(ways.length > 1);
