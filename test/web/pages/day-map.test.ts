@@ -1,6 +1,5 @@
 // The drawings of a day: tiles lie where the places are, and parts where they were computed by hand.
 // `REGEN=1` rewrites the maps of test/fixtures/maps for review.
-import { readFileSync, writeFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Position, Trip } from '../../../src/model/trip.ts';
@@ -9,6 +8,7 @@ import { type DayItem, type ShownDay, zoneOfDay } from '../../../src/web/pages/d
 import { type BaseMap, dayMap, type MapPlace } from '../../../src/web/pages/day-map.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { metresPerDegree } from '../../support/equator-trips.ts';
+import { expectFixture } from '../../support/fixture.ts';
 import { runs } from '../../support/lives.ts';
 
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };
@@ -98,10 +98,7 @@ it.each<[string, Parameters<typeof dayMap>]>([
     ],
   ],
 ])('test/fixtures/maps/%s.svg has every part at its place', (name, drawn) => {
-  const path = new URL(`../../fixtures/maps/${name}.svg`, import.meta.url);
-  const svg = `${dayMap(...drawn).replaceAll('><', '>\n<')}\n`;
-  if (process.env.REGEN) writeFileSync(path, svg);
-  expect(svg).toBe(readFileSync(path, 'utf8'));
+  expectFixture(`maps/${name}.svg`, dayMap(...drawn));
 });
 
 /** A position on a map of 400 x 201 units, of 33,200 units a degree around 0, 0. */

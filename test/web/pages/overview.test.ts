@@ -15,6 +15,7 @@ import {
 } from '../../../src/web/pages/overview.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
 import { madeTrip } from '../../server/trips.ts';
+import { expectFixture } from '../../support/fixture.ts';
 
 const t = textsFor(['en']);
 /** The text without the drawings of bars and without the line breaks of templates. */
@@ -65,31 +66,7 @@ it('a week marks the chosen day, today, and days that are not final or were not 
     isFinal: i === 0,
   }));
   const options = { day: '2024-03-12', today: '2024-03-13', href: (own: string) => `/d/${own}`, now: 2000 };
-  const box = '<svg width="28" height="6" viewBox="0 0 28 6"><path class="o0" d="M.5 .5h27v5h-27z"/>';
-  const item = (own: string, current: string, words: string, weekday: string, bar: string, km: string) =>
-    `<li><a href="/d/${own}"${current}><span class="vh">${words}</span><span aria-hidden="true"><i>${weekday}</i>` +
-    `<b>${Number(own.slice(8))}</b>${box}${bar}</svg><em>${km}</em></span></a></li>`;
-  expect(weekStrip(observed, options, t).text).toBe(
-    `<nav aria-label="${t.me.week}"><ul class="week">${[
-      item('2024-03-11', '', 'Monday 11 March, 0 m, 100 % recorded', 'Mon', '<path class="o1" d="M0 0h28v6H0z"/>', '0'),
-      item(
-        '2024-03-12',
-        ' aria-current="date"',
-        'Tuesday 12 March, 1.2 km, 50 % recorded',
-        'Tue',
-        '<path class="o1" d="M0 0h14v6H0z"/><path fill="url(#draft)" d="M0 0h14v6H0z"/>',
-        '1.2',
-      ),
-      item(
-        '2024-03-13',
-        '',
-        'Wednesday 13 March, 2.5 km, 0 % recorded',
-        'Wed',
-        '<path class="o1" d="M0 0h0v6H0z"/>',
-        '2.5',
-      ),
-    ].join('')}<li><span><i>Thu</i><b>14</b></span></li></ul></nav>`,
-  );
+  expectFixture('overview/week.html', weekStrip(observed, options, t).text);
 });
 
 const trip = (mode: string, distance: number, duration: number): Trip =>
@@ -160,15 +137,5 @@ it('a list has the newest week first, with the sum of each week and a scale of h
   const sums = { trips: [], past: 0, recorded: 0, flags: 0 };
   const row = (day: string, metres: number): DayRow => ({ day, metres, row: markup`<li>${day}</li>`, ...sums });
   const { text } = listByWeek([row('2024-03-10', 500), row('2024-03-11', 1000), row('2024-03-12', 2000)], t);
-  const hour = (x: string, anchor: string, n: number) =>
-    `<text class="t2" x="${x}%" y="13" text-anchor="${anchor}">${n}</text>`;
-  expect(text).toBe(
-    '<div class="rows"><div class="hours" aria-hidden="true"><span></span><svg width="100%" height="18">' +
-      hour('0', 'start', 0) +
-      [6, 12, 18].map((n) => hour(String((n / 24) * 100), 'middle', n)).join('') +
-      hour('100', 'end', 24) +
-      '</svg><span class="n">km</span><span class="n">recorded</span></div>' +
-      '<h2>Week from Mon 11 Mar <span class="soft">3.0 km</span></h2><ul><li>2024-03-12</li><li>2024-03-11</li></ul>' +
-      '<h2>Week from Mon 4 Mar <span class="soft">500 m</span></h2><ul><li>2024-03-10</li></ul></div>',
-  );
+  expectFixture('overview/weeks.html', text);
 });
