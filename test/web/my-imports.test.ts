@@ -53,7 +53,8 @@ it('imports a file, excludes its entries, and includes them again', async () => 
   expect(await text('/me/data')).toMatch(/0 records added, 12[12] known before/);
 
   await pressUndo();
-  expect([await tripsWeekAgo(), await text('/me/data')]).toEqual([0, expect.stringContaining('Use these records again')]);
+  expect(await tripsWeekAgo()).toBe(0);
+  expect(await text('/me/data')).toContain('Use these records again');
   await pressUndo();
   expect(await tripsWeekAgo()).toBe(1);
 });
