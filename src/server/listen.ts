@@ -110,5 +110,8 @@ async function drain(server: Server, running: Iterable<ServerResponse>, seconds:
 /** Answers an invalid request, such as a bad Host header. The answer has no request id. */
 function refuseRequest(error: unknown): Response {
   const isBad = error instanceof Error && error.name === 'RequestError';
-  return problemResponse(isBad ? badRequest('expected a request with a valid target and Host') : problemOf(error), '');
+  return problemResponse(
+    isBad ? badRequest('expected a valid target and Host, found an invalid one') : problemOf(error),
+    '',
+  );
 }

@@ -107,7 +107,7 @@ const notMapped = (body: JsonValue, expected: string, found = 'something else'):
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, skipped }: Mapped): Promise<void> {
-  if (skipped > 0) log.write('INFO', `Skipped ${skipped} messages that say nothing about travel`);
+  if (skipped > 0) log.write('INFO', `Skipped ${skipped} messages without data about travel`);
   if (entries.length + others.length === 0) return;
   const checked = entries.map((entry) => checkEntry(entry as unknown as JsonValue));
   await put([...checked, ...rejectTogether(others)]);

@@ -267,7 +267,7 @@ export const en = {
       never_began: (days: string | null) => (days === null ? 'Never began' : `Never began, registered ${days} ago`),
       refused: (days: string | null) => (days === null ? 'Refused' : `Refused for ${days}`),
       unusable: (days: string | null) => (days === null ? 'Nothing usable' : `Nothing usable for ${days}`),
-      behind: (days: string | null) => (days === null ? 'Behind' : `Behind for ${days}`),
+      behind: (days: string | null) => (days === null ? 'Not processed' : `Not processed for ${days}`),
       stopped: (days: string | null) => (days === null ? 'Stopped' : `Stopped ${days} ago`),
     },
     joinedOn: (date: string): string => `Joined ${date}`,
