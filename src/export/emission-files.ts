@@ -19,6 +19,7 @@ import { jsonText } from '../model/json-text.ts';
 import type { UserRecord } from '../model/user.ts';
 import { entryPages, everyError } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
+import { readInParts } from '../util/parts-of.ts';
 import { type ExportFile, withFiles } from './export-tables.ts';
 
 const emissionCollections = [
@@ -41,14 +42,10 @@ const documentsAtOnce = 500;
 
 export async function* emissionParts(store: Store, user: UserRecord): AsyncGenerator<EmissionPart> {
   for (const collection of emissionCollections) {
-    let lines: string[] = [];
-    const part = (): EmissionPart => ({ collection, documents: lines.length, text: lines.join('') });
-    for await (const document of makers[collection](store, user)) {
-      if (lines.push(`${jsonText(document)}\n`) < documentsAtOnce) continue;
-      yield part();
-      lines = [];
+    for await (const documents of readInParts(makers[collection](store, user), documentsAtOnce)) {
+      const text = documents.map((document) => `${jsonText(document)}\n`).join('');
+      yield { collection, documents: documents.length, text };
     }
-    yield part();
   }
 }
 

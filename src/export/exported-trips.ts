@@ -6,6 +6,7 @@ import { flagInputsWithin } from '../diary/read-flag-inputs.ts';
 import { justAfter, type TimeRange } from '../model/time.ts';
 import type { Silence, Stop, Trip, TripRecord } from '../model/trip.ts';
 import type { Store } from '../store/store.ts';
+import { readInParts } from '../util/parts-of.ts';
 import { coarseTrip, type ShownTrip, stayCells } from './coarse.ts';
 import { type Days, isAmong } from './entry-rows.ts';
 import type { Person } from './privacy.ts';
@@ -44,14 +45,11 @@ export interface TripBatch {
 /** `isWhole`: all trips; false: the trips of the requested days, and the trip before and after. */
 export async function* tripBatches(source: Source, hasFlags: boolean, isWhole: boolean): AsyncGenerator<TripBatch> {
   let before: KeptTrip | undefined;
-  let records: KeptTrip[] = [];
   const range = isWhole || source.coarse !== undefined ? {} : await rangeOf(source);
-  for await (const record of everyTrip(source, range)) {
-    if (records.push(record) < labelsAtOnce) continue;
+  for await (const records of readInParts(everyTrip(source, range), labelsAtOnce)) {
     yield await readBatch(source, records, hasFlags, before);
-    [before, records] = [record, []];
+    before = records.at(-1);
   }
-  if (records.length > 0) yield await readBatch(source, records, hasFlags, before);
 }
 
 /** `before`: the trip before `records`, since the stay between them may be exported, too. */

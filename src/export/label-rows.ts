@@ -6,6 +6,7 @@ import { interpretEntry } from '../intake/converters/convert.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { isTimeZone, justAfter } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
+import { readInParts } from '../util/parts-of.ts';
 import { numberOrNull, type Row, textOrNull } from './columns.ts';
 import { entryRows } from './entry-rows.ts';
 import { labelsAtOnce, type Source } from './exported-trips.ts';
@@ -29,14 +30,11 @@ export async function* entryTableRows({ store, person, days, keys }: Source): As
 
 /** `tripIds`: known ids of trips by `chain_ts`. Adds the ids that it reads. */
 export async function* labelRows({ store, person, days }: Source, tripIds: TripIds): AsyncGenerator<Row> {
-  let batch: Entry[] = [];
-  for await (const entry of entryRows(store, person.uuid, days, inputKeyNames)) {
-    batch.push(interpretEntry(entry));
-    if (batch.length < labelsAtOnce) continue;
-    yield* await rowsOfLabels(store, person.uuid, batch, tripIds);
-    batch = [];
+  const pushed = entryRows(store, person.uuid, days, inputKeyNames);
+  for await (const entries of readInParts(pushed, labelsAtOnce)) {
+    const interpreted = entries.map((entry) => interpretEntry(entry));
+    yield* await rowsOfLabels(store, person.uuid, interpreted, tripIds);
   }
-  yield* await rowsOfLabels(store, person.uuid, batch, tripIds);
 }
 
 async function rowsOfLabels(store: Store, userId: string, entries: readonly Entry[], ids: TripIds): Promise<Row[]> {
