@@ -1,4 +1,5 @@
 // Plans what a simulated person really does on a day. Simulated phones then sense it.
+import { firstIndex } from '../model/first-index.ts';
 import { isDay, isTimeZone, localDateTime, startOfDay } from '../model/time.ts';
 import type { Position } from '../model/trip.ts';
 import { type Random, seededRandom } from './random.ts';
@@ -58,13 +59,8 @@ export function planDay(options: DayOptions): DayPlan {
 }
 
 export function stepAt(plan: DayPlan, ts: number): PlannedStay | PlannedLeg {
-  let [low, high] = [0, plan.steps.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (plan.steps[middle]!.from <= ts) low = middle;
-    else high = middle - 1;
-  }
-  return plan.steps[low]!;
+  const next = firstIndex(plan.steps.length, (i) => plan.steps[i]!.from > ts);
+  return plan.steps[Math.max(0, next - 1)]!;
 }
 
 /** The speed is 0 during a stay. */

@@ -7,6 +7,7 @@
 //   nearest:           a----x----c        x: nearest position to p; `along` = metres from a to x, `off` = metres to p
 //                           .
 //                           p
+import { firstIndex } from '../model/first-index.ts';
 import type { LatLon } from '../model/geo/distance.ts';
 import { Plane } from '../model/geo/plane.ts';
 
@@ -113,12 +114,7 @@ export class Polyline {
   }
 
   edgeAt(along: number): number {
-    let [low, high] = [0, this.along.length - 2];
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.along[middle]! <= along) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    const next = firstIndex(this.along.length - 1, (i) => this.along[i]! > along);
+    return Math.max(0, next - 1);
   }
 }

@@ -5,6 +5,7 @@
 //   input 2               |--------------------|         B: shares more time with B
 //   input 3                     |---|                    B: begins up to 15 min before it
 //   input 4                  |-|                         no trip
+import { firstIndex } from '../../model/first-index.ts';
 import type { Input } from './input-keys.ts';
 
 /** The time of a trip or a stay. Open ends are infinite. Spans of trips do not overlap, nor do spans of stays. */
@@ -60,13 +61,5 @@ function coverage(span: Span, from: number, to: number): number {
   return Number.isFinite(length) && length > 0 ? shared(span, from, to) / length : 0;
 }
 
-function firstEndingAfter(spans: readonly Span[], ts: number): number {
-  let low = 0;
-  let high = spans.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (spans[middle]!.end > ts) high = middle;
-    else low = middle + 1;
-  }
-  return low;
-}
+const firstEndingAfter = (spans: readonly Span[], ts: number): number =>
+  firstIndex(spans.length, (i) => spans[i]!.end > ts);
