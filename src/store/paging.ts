@@ -3,6 +3,7 @@ import { justAfter } from '../model/time.ts';
 import type { TripRecord } from '../model/trip.ts';
 import type { UserRecord } from '../model/user.ts';
 import { withFields } from '../model/with-fields.ts';
+import { everyOf } from '../util/parts-of.ts';
 import { startSlices } from '../util/slices.ts';
 import type { EntryPage, EntryQuery, ErrorRow, Store, Trips, Usercache } from './store.ts';
 
@@ -26,16 +27,8 @@ export async function hasEntry(
 }
 
 /** Yields the registered users in order of UUID. */
-export async function* everyUser(
-  { users }: Pick<Store, 'users'>,
-  { limit = pageSizes.users } = {},
-): Sequence<UserRecord> {
-  for (let after: string | undefined; ; ) {
-    const page = await users.list({ after, limit });
-    yield* page;
-    if (page.length < limit) return;
-    after = page.at(-1)!.uuid;
-  }
+export function everyUser({ users }: Pick<Store, 'users'>, { limit = pageSizes.users } = {}): Sequence<UserRecord> {
+  return everyOf(limit, (last) => users.list({ after: last?.uuid, limit }));
 }
 
 /** Yields the entries of a query part by part. */
@@ -77,15 +70,12 @@ export async function* everyError(...args: Parameters<typeof errorPages>): Seque
 }
 
 /** Yields the links of the chain of trips by `chain_ts`, in `[from, to)` if given. */
-export async function* everyLink(
+export function everyLink(
   { trips }: { trips: Pick<Trips, 'chain'> },
   userId: string,
   { from = Number.NEGATIVE_INFINITY, to, limit = pageSizes.links }: { from?: number; to?: number; limit?: number } = {},
 ): Sequence<TripRecord> {
-  for (let start = from; ; ) {
-    const page = await trips.chain(userId, { from: start, to, limit });
-    yield* page;
-    if (page.length < limit) return;
-    start = justAfter(page.at(-1)!.chain_ts);
-  }
+  return everyOf(limit, (last) => {
+    return trips.chain(userId, { from: last === undefined ? from : justAfter(last.chain_ts), to, limit });
+  });
 }

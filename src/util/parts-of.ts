@@ -14,3 +14,16 @@ export async function* readInParts<T>(source: AsyncIterable<T> | Iterable<T>, si
   }
   if (part.length > 0) yield part;
 }
+
+/** Yields a list that `read` returns in pages of `size`. Each call gets the last element before its page. */
+export async function* everyOf<T>(
+  size: number,
+  read: (last?: T) => Promise<readonly T[]>,
+): AsyncGenerator<T, undefined> {
+  for (let last: T | undefined; ; ) {
+    const page = await read(last);
+    yield* page;
+    if (page.length < size) return;
+    last = page.at(-1);
+  }
+}

@@ -2,6 +2,7 @@ import { isMobilityError } from '../../model/mobility-error.ts';
 import type { UserRecord } from '../../model/user.ts';
 import { emptyFigures } from '../../store/empty-figures.ts';
 import type { Store } from '../../store/store.ts';
+import { everyOf } from '../../util/parts-of.ts';
 import { deriveStatus, type PersonStatus, type StatusOptions } from './person-status.ts';
 
 export type StatusStore = { users: Pick<Store['users'], 'figures' | 'list'> };
@@ -21,24 +22,21 @@ export async function readStatus(store: StatusStore, user: UserRecord, options: 
 }
 
 /** The status of all people, or of the members of a study, in order of UUID. */
-export async function* everyStatus(
+export function everyStatus(
   store: StatusStore,
   { study, ...options }: StatusOptions & { study?: string },
 ): AsyncGenerator<PersonStatus, undefined> {
-  for (let after = ''; ; ) {
-    const which = { after, limit: pageSize, ...(study !== undefined && { study }) };
-    let statuses: PersonStatus[];
+  return everyOf(pageSize, async (last) => {
+    const which = { after: last?.user.uuid ?? '', limit: pageSize, ...(study !== undefined && { study }) };
     try {
-      statuses = (await store.users.figures(which)).map((figures) => deriveStatus(figures, options));
+      return (await store.users.figures(which)).map((figures) => deriveStatus(figures, options));
     } catch (error) {
       if (!isMobilityError(error, 'MOBILITY_STORE_DAMAGED')) throw error;
-      statuses = [];
+      const statuses: PersonStatus[] = [];
       for (const user of await store.users.list(which)) statuses.push(await readStatus(store, user, options));
+      return statuses;
     }
-    yield* statuses;
-    if (statuses.length < pageSize) return;
-    after = statuses.at(-1)!.user.uuid;
-  }
+  });
 }
 
 function damagedStatus(user: UserRecord, options: StatusOptions): PersonStatus {
