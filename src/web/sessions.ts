@@ -32,18 +32,20 @@ export function sessionCookie(kind: Kind, { isSecure }: WebCall, secret: string 
   return { 'Set-Cookie': `${cookieName(kind, isSecure)}=${secret ?? ''}; ${rules}` };
 }
 
-export async function findLinkOwner({ store, now }: Pick<WebCall, 'store' | 'now'>, key: string) {
-  const link = await store.tokens.byHash(tokenHash(key));
-  if (link?.kind !== 'link' || refusalOf(link, now) !== null) return null;
-  const user = await store.users.byUuid(link.user_id);
-  return user && { user, link };
+type TokenCall = Pick<WebCall, 'store' | 'now'>;
+
+export async function findOwner({ store, now }: TokenCall, kind: 'link' | 'session', secret: string) {
+  const token = await store.tokens.byHash(tokenHash(secret));
+  if (token?.kind !== kind || refusalOf(token, now) !== null) return null;
+  const user = await store.users.byUuid(token.user_id);
+  return user && { user, token };
 }
 
-export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string): Promise<string | null> {
-  const found = await findLinkOwner(call, key);
+export async function openLink(call: TokenCall, key: string): Promise<string | null> {
+  const found = await findOwner(call, 'link', key);
   const { store, now } = call;
   // If two browsers open the link at the same time, only one of them can revoke it.
-  if (found === null || !(await store.tokens.revoke(found.user.uuid, found.link.hash, { ts: now, why: 'used' })))
+  if (found === null || !(await store.tokens.revoke(found.user.uuid, found.token.hash, { ts: now, why: 'used' })))
     return null;
   const secret = newSecret();
   const times = { created_ts: now, expires_ts: now + lifetimes.person };
@@ -53,14 +55,10 @@ export async function openLink(call: Pick<WebCall, 'store' | 'now'>, key: string
 
 export async function findPerson(call: WebCall): Promise<Pick<PersonCall, 'user' | 'session' | 'csrf'> | null> {
   const secret = call.cookies.get(cookieName('person', call.isSecure));
-  if (secret === undefined) return null;
-  const { store, now } = call;
-  const session = await store.tokens.byHash(tokenHash(secret));
-  if (session?.kind !== 'session' || refusalOf(session, now) !== null) return null;
-  const user = await store.users.byUuid(session.user_id);
-  if (user === null) return null;
-  noteUse(store, session, now);
-  return { user, session, csrf: csrfOf(secret) };
+  const found = secret === undefined ? null : await findOwner(call, 'session', secret);
+  if (secret === undefined || found === null) return null;
+  noteUse(call.store, found.token, call.now);
+  return { user: found.user, session: found.token, csrf: csrfOf(secret) };
 }
 
 /** Records the last use of a token. Does not wait for the write, and ignores its failure. */

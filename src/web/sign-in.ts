@@ -5,7 +5,7 @@ import type { Texts } from './pages/texts/texts.ts';
 import { isPassword, isWeak, passwordHash } from './password-hash.ts';
 import {
   endManagerSession,
-  findLinkOwner,
+  findOwner,
   knownBrowser,
   openLink,
   sessionCookie,
@@ -40,7 +40,7 @@ function gone(t: Texts): WebAnswer {
 export async function showLink(call: WebCall): Promise<WebAnswer> {
   const { t, query } = call;
   const key = query.key ?? '';
-  const found = await findLinkOwner(call, key);
+  const found = await findOwner(call, 'link', key);
   if (found === null) return gone(t);
   const name = shownName(found.user.user_email);
   const body = markup`<p class="lead">${t.signIn.linkText(name)}</p><p class="soft">${t.signIn.linkWarning}</p>
