@@ -1,4 +1,5 @@
 // Makes trips coarse: moves stays to the middle of a grid cell, and removes the path around them.
+import { locationOf } from '../analysis/positions.ts';
 import { cellMiddle, isFarNorth } from '../model/geo/cells.ts';
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import type { Place, Position, Section, Trip } from '../model/trip.ts';
@@ -19,7 +20,7 @@ export async function stayCells(records: AsyncIterable<{ trip: Trip }>, size: nu
   const cells: StayCells = { size, stays: [] };
   for await (const { trip } of records)
     for (const { location } of [trip.start_place, trip.end_place]) {
-      const at = latLon(location);
+      const at = locationOf(location);
       if (nearestStay(at, cells) === null) cells.stays.push({ at, middle: cellMiddle(at, size) });
     }
   return cells;
@@ -67,13 +68,13 @@ export function coarseTrip(trip: Trip, cells: StayCells, notBefore: number): Sho
 }
 
 function coarsePlace(place: Place, enter_ts: number, cells: StayCells): Place {
-  const { latitude, longitude } = nearestStay(latLon(place.location), cells)!.middle;
+  const { latitude, longitude } = nearestStay(locationOf(place.location), cells)!.middle;
   return { ...place, location: [longitude, latitude], enter_ts: place.enter_ts === null ? null : enter_ts };
 }
 
 /** For each vertex: true if it is between the first and the last turn outside the cells. */
 function visibleVertices(line: readonly Position[], cells: StayCells): boolean[] {
-  const path = line.map(latLon);
+  const path = line.map(locationOf);
   const isOutside = path.map((at) => !isHidden(at, cells));
   const departing = pastFirstTurn(path, isOutside, cells.size / 8);
   const arriving = pastFirstTurn(path.toReversed(), isOutside.toReversed(), cells.size / 8).reverse();
@@ -135,8 +136,6 @@ const sumOf = (metres: readonly number[]): number => metres.reduce((sum, one) =>
 const gapBefore = ({ coordinates: [start] }: Section, before: Section | undefined): number =>
   before === undefined ? 0 : span(before.coordinates.at(-1)!, start!);
 
-const span = (a: Position, b: Position): number => rounded(distance(latLon(a), latLon(b)));
+const span = (a: Position, b: Position): number => rounded(distance(locationOf(a), locationOf(b)));
 
 const rounded = (value: number): number => Math.round(value * 100) / 100; // m or m/s, with two decimals
-
-const latLon = ([longitude, latitude]: Position): LatLon => ({ latitude, longitude });

@@ -24,6 +24,7 @@ export interface TableChoice {
   now: number; // seconds since the epoch
 }
 
+/** `fill` writes the content of a file. The next file may begin when this file has ended. */
 export type ExportFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
 
 /** Some rows of a person in a table, or the versions of the analysis that made the trips. */

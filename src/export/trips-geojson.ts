@@ -2,7 +2,7 @@
 import type { Feature, FeatureCollection, Position as JsonPosition, LineString, Point } from 'geojson';
 import { inputTexts } from '../diary/labels/label-text.ts';
 import type { UserInput } from '../diary/labels/user-labels.ts';
-import type { SectionCollection, TripFeatureCollection } from '../diary/trip-features.ts';
+import type { TripFeatureCollection } from '../diary/trip-features.ts';
 import { round } from './geometry.ts';
 
 /**
@@ -15,7 +15,7 @@ export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureC
   const places = new Map<string, Feature>();
   for (const trip of trips) {
     for (const feature of trip.features) {
-      if (isSection(feature)) features.push(flatSection(feature.features[0], trip));
+      if (feature.type === 'FeatureCollection') features.push(flatSection(feature.features[0], trip));
       else if (isPlace(feature)) places.set(String(feature.id), mergePlace(places.get(String(feature.id)), feature));
       else {
         const properties = plain({ ...feature.properties, trip_id: trip.id });
@@ -26,8 +26,6 @@ export function toFlatGeoJson(trips: readonly TripFeatureCollection[]): FeatureC
   return { type: 'FeatureCollection', features: [...places.values(), ...features] };
 }
 
-const isSection = (f: Feature<Point | LineString> | SectionCollection): f is SectionCollection =>
-  f.type === 'FeatureCollection';
 const isPlace = (f: Feature): boolean => String(f.properties?.feature_type).endsWith('_place');
 
 /** Merges a place that ends one trip and starts the next. Equal fields come from `feature`. */

@@ -4,12 +4,10 @@
 import { PassThrough, type Writable } from 'node:stream';
 import { crc32, createDeflateRaw } from 'node:zlib';
 import type { Writer } from './columns.ts';
-
-/** `fill` writes the content of a file. The next file may begin when this file has ended. */
-export type MakeFile = (name: string, fill: (writer: Writer) => Promise<void>) => Promise<void>;
+import type { ExportFile } from './export-tables.ts';
 
 /** Writing stops when the reader stops. */
-export const zipStream = (make: (file: MakeFile) => Promise<unknown>): AsyncGenerator<Uint8Array> =>
+export const zipStream = (make: (file: ExportFile) => Promise<unknown>): AsyncGenerator<Uint8Array> =>
   streamOf(async (writer) => {
     const archive = new Archive(writer);
     await make((name, fill) => archive.file(name, fill));

@@ -17,10 +17,8 @@ const delimiters = [',', ';', '\t', '|'];
 
 const headerLines = 20; // lines that are searched for the header: some programs write `sep=;` or titles before it
 
-/** True if the columns are known, even if no row can be read. */
-export const isTable = (head: Buffer, reading: FileReading): boolean => headerIn(head, reading) !== null;
-
-function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
+/** null: no line has names for time, latitude and longitude. */
+export function headerIn(head: Buffer, { columns }: FileReading): { line: number; delimiter: string } | null {
   const lines = head.toString('utf8').split(/\r\n|\n|\r/, headerLines);
   const names = (line: string, delimiter: string): string[] =>
     line.split(delimiter).map((name) => name.replace(/^[\ufeff\s]*"?|"?\s*$/g, ''));
