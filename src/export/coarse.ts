@@ -6,7 +6,7 @@ import type { Place, Position, Section, Trip } from '../model/trip.ts';
 
 export type ShownTrip = Omit<Trip, 'start_loc' | 'end_loc' | 'stops' | 'evidence'>;
 
-/** Only these cells decide what is hidden. If exact places did, readers could compute them. */
+/** Only these cells decide what is hidden. If exact places decided, readers could compute them. */
 export interface StayCells {
   size: number; // m
   /**

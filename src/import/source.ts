@@ -16,7 +16,7 @@ export interface SourceFile {
   readonly name: string; // the name without the folder and without `.gz`
   readonly size: number;
   readonly head: Buffer; // the beginning of the file, unpacked
-  /** `onBytes` gets the bytes that were read from disk, and 0 for each chunk. Throws `SourceBroken`. */
+  /** `onBytes` gets the number of bytes read from disk, and 0 for each chunk. Throws `SourceBroken`. */
   bytes(onBytes?: OnBytes): Bytes;
 }
 

@@ -11,7 +11,7 @@ const maxTimes = 500_000; // times of one track, held in memory, because a file 
 interface Placemark {
   begin?: string;
   end?: string;
-  /** The first position of all points and lines, as `longitude,latitude,altitude`. */
+  /** The first and the last position in all points and lines, as `longitude,latitude,altitude`. */
   first?: string;
   last?: string;
   line: number;
