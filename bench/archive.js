@@ -1,10 +1,10 @@
-// Puts beside the archive of a study that a manager downloads in a browser, against puts on an idle server.
+// Compares puts while a manager downloads the archive of a study in a browser with puts on an idle server.
 import { setTimeout } from 'node:timers/promises';
 import { against, inFolder, line, median, ms, putsBeside, quantile, run, seconds, startServer } from './kit.js';
 
 const days = 31;
 const rounds = 3;
-const target = 2; // p99 beside the archive against p99 idle
+const target = 2; // times; p99 of a put beside the archive, divided by p99 on an idle server
 
 /** Prints p99 of a put of 50 idle and beside the download, in turns, and the median of the ratios. */
 export async function archive({ people = 20, workers = 2 } = {}) {

@@ -1,5 +1,5 @@
-// Small calls beside large work: getTrips while phones push 10,000 entries each, one at a time and 64 at once; puts of
-// 50 entries while a pipeline runs.
+// Measures small calls beside large work: getTrips while phones push 10,000 entries each, one at a time and 64 at once;
+// puts of 50 entries while a pipeline runs.
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';

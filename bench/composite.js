@@ -1,4 +1,5 @@
-// CPU of the server for a week of 40 composite trips, with and without labels from which others are suggested.
+// Measures the CPU of the server for a week of 40 composite trips, with and without labels from which others are
+// suggested.
 import { openStore, runPipeline, silentLog, simulateDays } from '../dist/index.js';
 import { against, createClient, inFolder, line, ms, seconds, startServer } from './kit.js';
 

@@ -1,4 +1,5 @@
-// One day of about 1,900 entries from the usercache to the document, in seconds of CPU without the start of a process.
+// Measures one day of about 1,900 entries from the usercache to the document, in seconds of CPU without the start of a
+// process.
 import { readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { openStore, putBatch, runPipeline, silentLog, simulateDays } from '../dist/index.js';

@@ -1,4 +1,4 @@
-// The longest wait of a put while a person with a year of data is erased from a store of 0.5 GB.
+// Measures the longest wait of a put while a person with a year of data is erased from a store of 0.5 GB.
 import { randomBytes } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { against, inFolder, line, locations, ms, putsBeside, quantile, run, star
 const bytes = 0.5e9; // size of the store
 const target = 0.5; // s, the longest wait of a put
 
-/** Prints the longest wait of a put of 50 beside `mobility erase`. `days`: of data of the erased person. */
+/** Prints the longest wait of a put of 50 beside `mobility erase`. `days`: days of data of the erased person. */
 export async function erase({ days = 365 } = {}) {
   console.log(`\nerase: one person of ${days} days from a store of ${bytes / 1e6} MB, puts of 50 beside it`);
   await inFolder(async (folder) => {

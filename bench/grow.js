@@ -1,4 +1,5 @@
-// How CPU grows with the history of a person and with the number of people on the server, as ratios of long to short.
+// Measures how CPU grows with the history of a person and with the number of people on the server, as ratios of long to
+// short.
 
 import { readPlaces } from '../dist/diary/places.js';
 import { everyDay, readDays } from '../dist/diary/read-days.js';
@@ -50,7 +51,7 @@ async function ofHistory(folder, days) {
 
 const hoursUnderWay = { long: 96, short: 6 };
 
-/** A trip without an end: an hour's put and run, early and late in the trip. */
+/** Measures a trip without an end: the put and the run of an hour, early and late in the trip. */
 async function ofRestlessTrip(folder) {
   const store = await openStore(folder);
   const traveller = async (name, hours) => {

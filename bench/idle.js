@@ -1,4 +1,4 @@
-// A pipeline run over 1,000 users who have nothing new.
+// Measures a pipeline run over 1,000 users who have nothing new.
 import { openStore, runAll, silentLog, simulateDay } from '../dist/index.js';
 import { against, inFolder, line, median, ms, run, seconds } from './kit.js';
 

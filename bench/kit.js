@@ -1,4 +1,4 @@
-// Functions that several benchmarks use: folders, servers, the floor, and output.
+// Functions that several benchmarks use: folders, servers, output, and the floor, which is the minimal work of a put.
 import { spawn } from 'node:child_process';
 import {
   closeSync,

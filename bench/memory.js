@@ -1,4 +1,5 @@
-// Peak memory of server and pipeline for a user with five years of data: all in one run, then one more day.
+// Measures the peak memory of server and pipeline for a user with five years of data: all in one run, then one more
+// day.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { openStore, simulateDays } from '../dist/index.js';
@@ -7,7 +8,7 @@ import { against, bodyOf, createClient, inFolder, line, run, seconds, startServe
 const target = 300; // MiB
 const entriesOfPut = 10_000;
 
-/** Prints the peak resident memory. `years`: of data of one simulated phone. */
+/** Prints the peak resident memory. `years`: years of data of one simulated phone. */
 export async function memory({ years = 5 } = {}) {
   const days = Math.round(years * 365);
   console.log(

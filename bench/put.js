@@ -1,5 +1,5 @@
-// Time and CPU of a durable put of 10,000 entries over HTTP, as ratios to the floor: JSON.parse, append and fsync of
-// the same bytes. With MOBILITY_BENCH_PEER, each put goes to both builds in turn.
+// Measures the time and CPU of a durable put of 10,000 entries over HTTP, as ratios to the floor: JSON.parse, append
+// and fsync of the same bytes. With MOBILITY_BENCH_PEER, each put goes to both builds in turn.
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';

@@ -113,7 +113,7 @@ async function startDays(place, cases, build, ...options) {
 
 const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
 
-/** `segmenter`: `plain` is one without a model; undefined: the shipped one, and all other measurements. */
+/** `segmenter`: `plain` has no model; undefined: the shipped segmenter, and all other measurements. */
 async function measureUsers(place, cases, users, segmenter) {
   const days = await startDays(place, cases, ownBuild, ...(segmenter ? [segmenter] : []));
   const puts = [];
@@ -152,9 +152,9 @@ async function measureUsers(place, cases, users, segmenter) {
 }
 
 /**
- * Runs the same days by this build and by the one in `peer` in turns, each in its own process. The ratio can be
+ * Runs the same days by this build and by the build in `peer` in turns, each in its own process. The ratio can be
  * compared between machines, also busy ones; the times cannot. `segmenter` as above; both builds use the same plain
- * one.
+ * segmenter.
  */
 async function compare(place, cases, users, peer, segmenter) {
   const sides = [];

@@ -1,4 +1,5 @@
-// What managers and operators wait for: pages of a study and lists of days, in a new process (first look) and again.
+// Measures what managers and operators wait for: pages of a study and lists of days, in a new process (first look) and
+// again.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { everyDay } from '../dist/diary/read-days.js';
@@ -49,7 +50,7 @@ async function fill(store, name, people, count) {
   }
 }
 
-/** Gives each person of a large study the stored figures of one of a few people of two months. */
+/** Gives each person of a large study the stored figures of two months of one of a few people. */
 async function copyMonths(store) {
   const known = await store.users.months({ study: 'sources', limit: large.sources }, month);
   for (let i = 0; i < large.people; i++) {

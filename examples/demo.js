@@ -4,8 +4,8 @@
 //   npm run demo
 //   npm run demo -- --pages   makes a study of 12 people, and serves its pages until Ctrl-C
 //
-// Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. Run it again
-// as you like.
+// Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. You can run
+// it again.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';

@@ -10,10 +10,10 @@ import { program, startServer } from './server.js';
 
 const index = new URL('../../dist/index.js', import.meta.url);
 
-const phones = 6; // they push all the time
+const phones = 6; // phones that push all the time
 const pauseSeconds = 0.2; // between two pushes of a phone
 const sampleSeconds = 5;
-const victim = 'victim@example.org'; // is erased and registered again and again
+const victim = 'victim@example.org'; // the user who is erased and registered again and again
 
 /** Runs the load for some minutes. Resolves with the exit code. */
 export async function hour(minutes) {

@@ -15,7 +15,7 @@ const silent = 4_000; // connections that send nothing, opened again when they a
 const patience = 120; // s; a connection without all answers by then is a problem
 const mostAhead = 8; // requests that a connection may send ahead
 const slowGap = 20; // ms between the pieces of a slow request
-const phonePause = 200; // ms between two pushes of the phone beside them
+const phonePause = 200; // ms between two pushes of the phone that pushes meanwhile
 
 /** Texts that are not HTTP requests. */
 const broken = [

@@ -27,7 +27,7 @@ export class Calibration {
     return this.rows.reduce((sum, { weighted, right }) => sum + Math.abs(weighted - right), 0) / all;
   }
 
-  /** Of the sections with a confidence of `least` or more: their share of the time, and the wrong share of theirs. */
+  /** Of the sections with a confidence of `least` or more: their share of the time, and the share of their time with a wrong mode. */
   wrongFrom(least) {
     const sum = (rows, name) => rows.reduce((total, row) => total + row[name], 0);
     const high = this.rows.slice(Math.round(least * 10));

@@ -1,8 +1,8 @@
-// The cases of a folder, or made-up ones: what all tools here read.
+// Reads the cases of a folder, or makes up cases, for all tools in this folder.
 import { caseNames, readCase } from '../../dist/evaluate/cases.js';
 import { madeUpCases } from './made-up.mjs';
 
-/** Cases of a folder one after the other; `made-up:SEED:DRAWS` instead of one: made-up days. */
+/** Yields the cases of a folder. Yields made-up days if the name is `made-up:SEED:DRAWS`. */
 export function* casesIn(folder) {
   const [kind, seed, draws] = folder.split(':');
   if (kind === 'made-up') yield* madeUpCases(seed, Number(draws));

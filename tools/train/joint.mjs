@@ -107,7 +107,7 @@ function descend(weights, gradientOf) {
 function fitModes(groups, model, penalty, isScaled) {
   const f = legFeatures.length;
   const start = [...model.modes.flat(), ...model.pairs];
-  const flat = [...start, 1]; // the last one is the factor of all others
+  const flat = [...start, 1]; // the last value is the factor of all others
   const known = groups.filter(({ labels }) => labels.some((label) => label !== null));
   const spread = () => {
     const scaled = start.map((_, i) => flat.at(-1) * flat[i]);

@@ -1,4 +1,4 @@
-// How the shipped models do on made-up days of a seed that they were not trained on, by kind of phone:
+// Scores the shipped models on made-up days of a seed that they were not trained on, by kind of phone:
 // node tools/train/made-up-days.mjs [SEED] [DRAWS]
 import { tripsFound } from '../../dist/evaluate/evaluate-cases.js';
 import { scoreCase, summarise } from '../../dist/evaluate/score.js';

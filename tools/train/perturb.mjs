@@ -15,7 +15,7 @@ const moved = (l, east, north) => ({
 
 const every = (n) => (one) => ({ ...one, locations: one.locations.filter((_, i) => i % n === 0) });
 
-/** Locations for which `keep(last, here)` is true; `last` is the last one that was kept. */
+/** Locations for which `keep(last, here)` is true; `last` is the last location that was kept. */
 function kept(locations, keep) {
   let before = null;
   return locations.filter((here) => {

@@ -27,7 +27,7 @@ PARAMS = dict(
 )
 ROUNDS = 25
 AUGMENTED_WEIGHT = 0.35
-FAR = 900.0  # s from a fix, beyond which only every fourth still cell trains
+FAR = 900.0  # s from a location; of still cells farther away, only every fourth is used
 
 
 def labels(times, trips):
