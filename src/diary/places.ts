@@ -254,7 +254,7 @@ export async function placesUntil(
 const correctionReach = 14 * day; // a correction changes no trip that ended this long before it
 
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
-  // A correction of a mode moves no end of a trip.
+  // Ignore corrections of modes, because they do not change where a trip begins or ends.
   const moving = activeCorrections(corrections).filter(({ kind }) => kind !== 'mode');
   const concerning = moving.filter((one) => concernedTime(one).from < until + correctionReach);
   return idOf('places', until, retained?.days_before ?? '', ...concerning.map(({ write_ts }) => write_ts));

@@ -42,7 +42,7 @@ export type DayBounds = { from?: string | undefined; to?: string | undefined };
 
 type AskedDays = [store: DayStore, user: Owner, bounds: DayBounds, now: number, beyond?: boolean];
 
-/** Reads days, also without trips. `beyond`: also days before the first and after the last data. */
+/** Reads days, including days without trips. `beyond`: also days before the first and after the last data. */
 export const everyDay = (...of: AskedDays) => daysWith((trips) => trips.briefs, ...of);
 
 export const everyWholeDay = (...of: AskedDays) => daysWith((trips) => trips.around, ...of);

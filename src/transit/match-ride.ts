@@ -44,7 +44,7 @@ export interface LineFound {
   long_name: string;
   from_stop: string;
   to_stop: string;
-  /** 0 to 1. The probabilities of all lines sum to less than 1: the rest is for a ride with none of these lines. */
+  /** 0 to 1. The probabilities of all lines sum to less than 1: the rest is for a ride with none of the lines. */
   probability: number;
   feed_age_days: number; // days between the ride and the validity of the feed; 0 if it was valid
 }
@@ -419,7 +419,7 @@ function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number
   }, 0);
 }
 
-/** Score of a pattern, at most 0: rare patterns, such as event trains and school trips, share the track of a line. */
+/** Score of a pattern, lower for rare patterns, such as school trips, because a line may use the same track. */
 const rarity = ({ pattern }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, pattern.trips)), -2, 0);
 
 function pathLength(track: readonly LatLon[]): number {

@@ -252,7 +252,7 @@ const unseenLimits = {
   late: 5000, // m; a phone that is on may notice a departure late, at most this far from the stay
   notice: 120, // s; the phone reports the departure at most this long before or after the first location
   awake: 1200, // s; an iPhone that is on sends a motion reading at least this often, also at rest
-  /** m/s; a move that was faster on average began before the readings of movement (physical: a fast train) */
+  /** m/s; if a move needs a higher average speed, readings show only a part of it (physical: a fast train) */
   fastest: 55,
   /** s; the longest time for the path before the first location, unless readings show a longer movement */
   lead: 1200,

@@ -204,7 +204,7 @@ interface Overlay {
   analysed: readonly TripRecord[]; // the links in the range before corrections
   links: readonly TripRecord[]; // the links in the range after corrections
   standings: readonly CorrectionStanding[];
-  received_ts: number; // when the newest of the corrections was received
+  received_ts: number; // when the newest correction of the overlay was received
 }
 
 function withOverlay<T extends { chain_ts: number }>(

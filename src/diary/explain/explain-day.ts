@@ -36,7 +36,7 @@ export interface Reason {
 /** Parts may overlap: a stay includes movement that was not a trip. */
 export interface ExplainedPart extends TimeRange {
   kind: 'trip' | 'no trip' | 'moved unseen' | 'staying' | 'unobserved';
-  zone: string; // the time zone of its clock times
+  zone: string; // the time zone in which the times of the part are shown
   title: string; // such as `walking, bus, 6.3 km`
   reasons: Reason[];
 }
