@@ -7,7 +7,7 @@ import type { BodyShare } from './byte-budget.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
 
 /** Decompressed bytes of a body that are read before its sender is authenticated. */
-export const strangersLimit = 128 * 1024;
+const strangersLimit = 128 * 1024;
 
 const maxInflation = 100; // the largest ratio of decompressed to compressed size
 const usualInflation = 10; // the usual ratio in batches of phones

@@ -86,7 +86,11 @@ describe('mobility correct', () => {
       ['drop', ['--day', day], 'expected --at'],
       ['split', ['--at', '08:00'], 'expected --day'],
       ['mode', ['--day', day, '--at', '08:00', '--mode', 'dragon'], '--mode: expected one of'],
-      ['at-home', ['--day', day, '--from', '09:00', '--to', '08:00'], '--to: expected a time after --from (09:00), found 08:00'],
+      [
+        'at-home',
+        ['--day', day, '--from', '09:00', '--to', '08:00'],
+        '--to: expected a time after --from (09:00), found 08:00',
+      ],
       ['place-name', ['--day', day, '--at', '08:00', '--name', ' '], 'expected --name'],
       ['undo', ['--id', 'ffff'], 'expected the id of one correction'],
     ] as const) {

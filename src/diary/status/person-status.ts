@@ -38,6 +38,7 @@ export interface PersonStatus {
   lag_s: number | null;
 }
 
+/** When a status is derived, and after how many days a silent phone counts as broken. */
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
