@@ -1,5 +1,5 @@
 // An erasure that was killed anywhere, or that could not read a log file: the same command finishes it.
-import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -7,8 +7,7 @@ import { createStamp, fileLine } from '../../src/log/line-format.ts';
 import { line } from '../../src/log/messages.ts';
 import { freshProgram, run } from '../cli/kit.ts';
 import { androidLocation } from '../server/kit.ts';
-import { watched } from '../store/support/watched-driver.ts';
-import { tempFolder } from '../support/clean-up.ts';
+import { copiesDuring, watched } from '../store/support/watched-driver.ts';
 
 vi.mock('../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../store/support/watched-driver.ts')).watchedDriver(await original()),
@@ -38,19 +37,6 @@ async function filled() {
   writeFileSync(join(logs, archive), gzipSync(text));
   writeFileSync(join(program.folder, 'names.txt'), people.join('\n'));
   return { ...program, logs, text, names: join(program.folder, 'names.txt') };
-}
-
-/** Runs a command, and copies the store and its logs before each of its statements, as a kill would leave them. */
-async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
-  const base = tempFolder();
-  const copies: string[] = [];
-  watched.before = () => {
-    copies.push(join(base, String(copies.length)));
-    cpSync(folder, copies.at(-1)!, { recursive: true });
-  };
-  await work();
-  watched.reset();
-  return copies;
 }
 
 /** The bytes of all files of a folder, compressed ones as they were before. */

@@ -67,6 +67,10 @@ export function testStore(name: string, open: () => Promise<Opened>, every = 1):
         onTestFinished(() => store.close());
         return store;
       },
+      atOnce: async (count, call) => {
+        const stores = [opened.store, await use.another()];
+        return Promise.all(Array.from({ length: count }, (_, i) => call(stores[i % 2]!, i)));
+      },
       open: async () => {
         const other = await open();
         onTestFinished(() => other.dispose());

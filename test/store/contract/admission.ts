@@ -1,10 +1,7 @@
 // Contract: rows are written about admitted users only, from their registration to their erasure.
 import { expect, it } from 'vitest';
 import type { Lease, Store } from '../../../src/store/store.ts';
-import { collections } from '../../../src/store/store.ts';
-import { battery, entry, fix, newId, newPerson, numbers, Person, rejects, type Use } from './kit.ts';
-
-const none = Object.fromEntries(collections.map((collection) => [collection, 0]));
+import { battery, entry, fix, newId, newPerson, noRows, numbers, Person, rejects, type Use } from './kit.ts';
 
 /** Every method that writes rows about a user without a lease. */
 const writes: Record<string, (user: Person) => Promise<unknown>> = {
@@ -25,7 +22,7 @@ export function admissionTests(use: Use): void {
     const user = new Person(use.store, newId());
     const isRefused = async (): Promise<void> => {
       await rejects(write(user), 'MOBILITY_USER_UNKNOWN');
-      expect(await use.store.counts(user.id)).toEqual(none);
+      expect(await use.store.counts(user.id)).toEqual(noRows);
     };
     await isRefused();
     await use.store.users.register(user.id, { uuid: user.id, now: 1 });
@@ -56,7 +53,7 @@ export function admissionTests(use: Use): void {
         expect(one.reason).toMatchObject({ code: expect.stringMatching(/^MOBILITY_(USER_UNKNOWN|LEASE_LOST)$/) });
       }
       expect(ended.at(-1)!.status).toBe('fulfilled');
-      expect(await store.counts(user.id)).toEqual(none);
+      expect(await store.counts(user.id)).toEqual(noRows);
     }
   });
 }

@@ -1,7 +1,7 @@
 // Contract: documents, which phones pull.
 import { expect } from 'vitest';
 import { putDocument, removeDocument } from '../../support/store.ts';
-import { entry, rejects, same, type Use } from './kit.ts';
+import { rejects, same, type Use } from './kit.ts';
 
 const day = (date: string, write_ts: number, data: unknown = {}) => ({
   key: `diary/trips-${date}`,
@@ -10,13 +10,6 @@ const day = (date: string, write_ts: number, data: unknown = {}) => ({
 });
 
 export function documentTests(use: Use): void {
-  use.it("a day's document is replaced in place", async (user) => {
-    expect(await putDocument(use.store, user.id, day('2016-05-17', 1, { trips: [1] }))).toBe('inserted');
-    expect(await putDocument(use.store, user.id, day('2016-05-17', 2.5, { trips: [1, 2] }))).toBe('updated');
-    same(await use.store.documents.list(user.id), [day('2016-05-17', 2.5, { trips: [1, 2] })]);
-    expect((await use.store.counts(user.id)).documents).toBe(1);
-  });
-
   use.it('documents are listed by write_ts, then key; keys are sorted', async (user) => {
     const documents = [
       day('2016-05-18', 2),
@@ -37,18 +30,6 @@ export function documentTests(use: Use): void {
     expect(await removeDocument(use.store, a.id, 'diary/trips-2016-05-17')).toBe(false);
     expect(await use.store.documents.keys(a.id)).toEqual([]);
     same(await use.store.documents.list(b.id), [day('2016-05-17', 1, { of: 'b' })]);
-  });
-
-  use.it('an rw-document that the phone pushes and a document of the same key are separate', async (user) => {
-    const pushed = entry('config/sensor_config', 9, { of: 'phone' }, { type: 'rw-document' });
-    await putDocument(use.store, user.id, { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } });
-    expect(await user.put([pushed])).toEqual(['inserted']);
-    same(await user.waiting(), [pushed]);
-    same(await use.store.documents.list(user.id), [
-      { key: 'config/sensor_config', write_ts: 9, data: { of: 'server' } },
-    ]);
-    await removeDocument(use.store, user.id, 'config/sensor_config');
-    same(await user.waiting(), [pushed]);
   });
 
   use.it('a document with the same data stays as it was written', async (user) => {

@@ -6,18 +6,21 @@ import { dataTime, type Entry, type Identity } from '../../../src/model/entry.ts
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ErrorCode } from '../../../src/model/mobility-error.ts';
 import { justAfter } from '../../../src/model/time.ts';
+import type { TripRecord } from '../../../src/model/trip.ts';
 import { errorPages } from '../../../src/store/paging.ts';
-import type {
-  EntryPage,
-  EntryQuery,
-  ErrorRow,
-  Judge,
-  Lease,
-  Moved,
-  PipelineState,
-  PutResult,
-  Store,
-  UnusableEntry,
+import {
+  type Collection,
+  collections,
+  type EntryPage,
+  type EntryQuery,
+  type ErrorRow,
+  type Judge,
+  type Lease,
+  type Moved,
+  type PipelineState,
+  type PutResult,
+  type Store,
+  type UnusableEntry,
 } from '../../../src/store/store.ts';
 import { tempFolder } from '../../support/clean-up.ts';
 import { openStoreIn } from '../../support/store.ts';
@@ -38,6 +41,8 @@ export interface Use {
   it(title: string, test: (...people: Person[]) => Promise<unknown>): void;
   /** Opens another store on the same data, until the test ends. */
   another(): Promise<Store>;
+  /** Makes calls simultaneously, by turns with the store and with another one on the same data. */
+  atOnce<T>(count: number, call: (store: Store, i: number) => Promise<T>): Promise<T[]>;
   /** A new, empty store, until the test ends. */
   open(): Promise<Opened>;
 }
@@ -115,6 +120,28 @@ export async function storeWithUser(): Promise<{ folder: string; store: Store; u
   const store = await openStoreIn(folder);
   return { folder, store, user: await newPerson(store) };
 }
+
+/** Registers a user with one row or more in every collection; a lease stays taken. */
+export async function filledPerson(store: Store, email: string): Promise<Person> {
+  const user = new Person(store, (await store.users.register(email, { now: 1 })).user.uuid);
+  const { id } = user;
+  await store.tokens.add({ hash: `${id}${id}`.replaceAll('-', ''), user_id: id, created_ts: 1, expires_ts: null });
+  await store.profiles.merge(id, { a: 1 });
+  await user.moveIn([fix(5), entry(battery, 6)]);
+  await user.putFailed([fix(1), fix(2)]);
+  const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
+  await store.usercache.put(id, { entries: [fix(3), fix(4), entry(battery, 1)], unusable }, 1);
+  const lease = await user.lease();
+  const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
+  await store.documents.apply(id, { put: [document], remove: [] }, lease);
+  const times = { chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17', settled_ts: 1 };
+  const link = { id: 'x', kind: 'trip', trip: {}, ...times } as unknown as TripRecord;
+  await store.trips.apply(id, { put: [link], remove: [] }, {}, lease);
+  return user;
+}
+
+/** The counts of a user without rows. */
+export const noRows = Object.fromEntries(collections.map((name) => [name, 0])) as Record<Collection, number>;
 
 /** A user, and short ways to do in a store what concerns them. */
 export class Person {

@@ -1,43 +1,36 @@
 // Contract: erasing, counting, reopening and closing.
 import { expect, it } from 'vitest';
-import type { TripRecord } from '../../../src/model/trip.ts';
 import { collections, type Store } from '../../../src/store/store.ts';
-import { battery, entry, fix, newId, newPerson, numbers, Person, rejects, same, type Use } from './kit.ts';
-
-/** Gives a user one row or more in every collection; a lease stays taken. */
-async function fill(store: Store, email: string): Promise<Person> {
-  const user = new Person(store, (await store.users.register(email, { now: 1 })).user.uuid);
-  const { id } = user;
-  await store.tokens.add({ hash: `${id}${id}`.replaceAll('-', ''), user_id: id, created_ts: 1, expires_ts: null });
-  await store.profiles.merge(id, { a: 1 });
-  await user.moveIn([fix(5), entry(battery, 6)]);
-  await user.putFailed([fix(1), fix(2)]);
-  const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
-  await store.usercache.put(id, { entries: [fix(3), fix(4), entry(battery, 1)], unusable }, 1);
-  const lease = await user.lease();
-  const document = { key: 'diary/trips-2016-05-17', write_ts: 1, data: {} };
-  await store.documents.apply(id, { put: [document], remove: [] }, lease);
-  const link = { id: 'x', kind: 'dropped', chain_ts: 5, start_ts: 5, end_ts: 6, day: '2016-05-17', settled_ts: 1 };
-  await store.trips.apply(id, { put: [link as unknown as TripRecord], remove: [] }, {}, lease);
-  return user;
-}
+import {
+  battery,
+  entry,
+  filledPerson,
+  fix,
+  newId,
+  newPerson,
+  noRows,
+  numbers,
+  Person,
+  rejects,
+  same,
+  type Use,
+} from './kit.ts';
 
 const filled = { users: 1, tokens: 1, profiles: 1, usercache: 3, documents: 1, errors: 3, timeseries: 2, trips: 1 };
-const none = Object.fromEntries(collections.map((collection) => [collection, 0]));
 
 export function lifecycleTests(use: Use): void {
   it('reports its engine, its size and the free space if known, and answers a ping', async () => {
     await use.store.ping();
     expect(await use.store.version()).toMatch(/^(SQLite|MongoDB) \d+\.\d+\.\d+/);
-    await fill(use.store, `${newId()}@example.org`);
+    await filledPerson(use.store, `${newId()}@example.org`);
     const { bytes, free } = await use.store.disk();
     expect(bytes).toBeGreaterThan(0);
     expect(free === null || free > 0).toBe(true);
   });
 
   it('counts covers every collection', async () => {
-    expect(await use.store.counts(newId())).toEqual(none);
-    const user = await fill(use.store, `${newId()}@example.org`);
+    expect(await use.store.counts(newId())).toEqual(noRows);
+    const user = await filledPerson(use.store, `${newId()}@example.org`);
     expect(await use.store.counts(user.id)).toEqual(filled);
     expect(Object.keys(filled).sort()).toEqual([...collections].sort());
   });
@@ -45,14 +38,14 @@ export function lifecycleTests(use: Use): void {
   it('erase removes the user from every collection and no other user', async () => {
     const { store } = use;
     const email = `${newId()}@example.org`;
-    const [gone, stays] = [await fill(store, email), await fill(store, `${newId()}@example.org`)];
+    const [gone, stays] = [await filledPerson(store, email), await filledPerson(store, `${newId()}@example.org`)];
     expect(await store.erase(gone.id, { keepRecord: true })).toEqual(filled);
-    expect(await store.counts(gone.id)).toEqual({ ...none, users: 1 });
+    expect(await store.counts(gone.id)).toEqual({ ...noRows, users: 1 });
     await expect(gone.put([fix(5)])).rejects.toMatchObject({ code: 'MOBILITY_USER_UNKNOWN' });
     expect((await store.users.byEmail(email))?.uuid).toBe(gone.id);
-    expect(await store.erase(gone.id)).toEqual({ ...none, users: 1 });
-    expect(await store.counts(gone.id)).toEqual(none);
-    expect(await store.erase(gone.id)).toEqual(none);
+    expect(await store.erase(gone.id)).toEqual({ ...noRows, users: 1 });
+    expect(await store.counts(gone.id)).toEqual(noRows);
+    expect(await store.erase(gone.id)).toEqual(noRows);
     expect(await store.unfinished()).toEqual([]);
     expect(await store.counts(stays.id)).toEqual(filled);
     const { users, profiles, leases } = store;
@@ -66,12 +59,12 @@ export function lifecycleTests(use: Use): void {
   use.it('erase removes any number of rows', async (user) => {
     await user.put(numbers(0, 12_000).map((ts) => entry(battery, ts)));
     expect((await use.store.erase(user.id)).usercache).toBe(12_000);
-    expect(await use.store.counts(user.id)).toEqual(none);
+    expect(await use.store.counts(user.id)).toEqual(noRows);
   });
 
   it('all data are there after reopening', async () => {
     const opened = await use.open();
-    const user = await fill(opened.store, 'somebody@example.org');
+    const user = await filledPerson(opened.store, 'somebody@example.org');
     const before = [await user.content(), await opened.store.leases.get(user.id)];
     await opened.store.close();
     const again = await opened.reopen();

@@ -1,6 +1,5 @@
 // Contract: the move of waiting entries to the timeseries or the error timeseries, and what it marks.
 import { describe, expect } from 'vitest';
-import type { Entry } from '../../../src/model/entry.ts';
 import type { Judge } from '../../../src/store/store.ts';
 import {
   accept,
@@ -39,17 +38,6 @@ export function moveTests(use: Use): void {
     same(await user.waiting(), []);
     same(await user.stored(), entries);
     same((await use.store.timeseries.find(user.id, { time: 'ts', limit: 9 })).entries, [fix(2), fix(1)]);
-  });
-
-  use.it('the judge gets each entry as it was pushed', async (user) => {
-    const entries = [fix(1, { 'a.b': [-0, null] }), entry('odd.$key\\', 2, { x: '\u0000\ud800' }, { more: {} })];
-    await user.put(entries);
-    const judged: Entry[] = [];
-    await user.moveAll((one) => {
-      judged.push(one);
-      return accept(one);
-    });
-    same(judged, entries);
   });
 
   use.it('a move without due entries keeps the times of the last one', async (user) => {
@@ -117,29 +105,18 @@ export function moveTests(use: Use): void {
     same(await user.stored(), many);
   });
 
-  use.it('one move handles accepted and failed entries together', async (user) => {
-    await user.put(fixes(0, 300));
-    const isGood = ({ metadata }: Entry): boolean => metadata.write_ts % 3 > 0;
-    const result = await user.moveAll((one) => (isGood(one) ? accept(one) : refuse('r', 'm')(one)));
-    expect(result).toMatchObject({ inserted: 200, failed: expect.any(Array) });
-    expect(result.failed).toHaveLength(100);
-    expect(result.failed[1]).toEqual({ key: location, write_ts: 3, reason: 'r', message: 'm' });
-    expect(await use.store.counts(user.id)).toMatchObject({ usercache: 0, errors: 100, timeseries: 200 });
-  });
-
   use.it('a failed entry is rejected as it was pushed, with the reason and the time', async (user) => {
     const sent = entry('manual/survey', 7.25, { 'a.b': [-0, null] }, { $x: { y: '\u0000' } });
     await user.put([sent, fix(1)]);
     const message = 'data.x: expected é, found "\u0000"';
     const judge: Judge = (one) => (one.metadata.key === location ? accept(one) : { reason: 'bad_value', message });
-    await user.moveAll(judge, { at: 50.5 });
-    const [error, ...others] = await user.errors();
     const identity = { key: 'manual/survey', write_ts: 7.25 };
+    const failed = [{ ...identity, reason: 'bad_value', message }];
+    expect(await user.moveAll(judge, { at: 50.5 })).toMatchObject({ inserted: 1, failed });
+    const [error, ...others] = await user.errors();
     const times = { first_ts: 50.5, last_ts: 50.5, tries: 1, received_ts: 1_000 };
     same(error, { id: error!.id, entry: sent as never, identity, reason: 'bad_value', message, ...times });
-    same(others, []);
-    same(await user.waiting(), []);
-    same(await user.stored(), [fix(1)]);
+    same([others, await user.waiting(), await user.stored()], [[], [], [fix(1)]]);
   });
 
   use.it('newer content that fails replaces the earlier content, and its time becomes dirty', async (user) => {
@@ -159,11 +136,8 @@ export function moveTests(use: Use): void {
     const again = times.filter((ts) => ts % 2 === 0);
     await Promise.all([user.moveAll(accept, { limit: 5 }), ...again.map((ts) => user.put([fix(ts, { round: 1 })]))]);
     await user.moveAll();
-    same(
-      await user.stored(),
-      times.map((ts) => fix(ts, { round: ts % 2 === 0 ? 1 : 0 })),
-    );
-    same(await user.waiting(), []);
+    const newest = times.map((ts) => fix(ts, { round: ts % 2 === 0 ? 1 : 0 }));
+    same([await user.stored(), await user.waiting()], [newest, []]);
   });
 
   use.it('a judge that throws changes nothing', async (user) => {
@@ -183,21 +157,16 @@ export function moveTests(use: Use): void {
   });
 
   describe('dirty ranges of a move', () => {
-    use.it('are the data times of new entries that affect trips, both ends included', async (user) => {
+    use.it('are the data times of all new entries that affect trips, both ends included', async (user) => {
       expect(await marks(user)).toEqual(clean);
-      await user.moveIn([fix(100), fix(50)]);
-      expect(await marks(user)).toEqual({ changed: { from: 50, to: 100 }, documents_due: false });
+      await user.mergeState({ complete_until: 77.5 });
+      for (const times of [[100, 50], [300], [200]]) await user.moveIn(times.map((ts) => fix(ts)));
+      expect(await user.state()).toMatchObject({ complete_until: 77.5 });
+      expect(await marks(user)).toEqual({ changed: { from: 50, to: 300 }, documents_due: false });
       for (const key of ['background/filtered_location', 'background/motion_activity', 'statemachine/transition']) {
         await user.moveIn([entry(key, 9, { ts: 8.5 })]);
         expect((await marks(user)).changed).toEqual({ from: 8.5, to: 8.5 });
       }
-    });
-
-    use.it('add up until they are removed, and do not change the rest of the state', async (user) => {
-      await user.mergeState({ complete_until: 77.5, analysis_version: '3' });
-      for (const ts of [100, 300, 200]) await user.moveIn([fix(ts)]);
-      const state = await user.state();
-      expect(state).toMatchObject({ changed: { from: 100, to: 300 }, complete_until: 77.5, analysis_version: '3' });
     });
 
     use.it('are the old and the new data time of a different content, and nothing of the same', async (user) => {

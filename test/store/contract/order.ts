@@ -1,6 +1,5 @@
 // Contract: the order of keys, which is the same in every store, for any characters.
 import { expect } from 'vitest';
-import { countRejected, putDocument } from '../../support/store.ts';
 import { entry, findAll, same, type Use } from './kit.ts';
 
 /** In order: by code points, NUL and halves of characters as the backslash of their escapes. */
@@ -42,21 +41,5 @@ export function orderTests(use: Use): void {
     const sighting = { write_ts: 1, zone: 'America/Lima' };
     expect(await use.store.timeseries.zonesAround(user.id, 1)).toEqual({ before: sighting, after: null });
     expect(await use.store.timeseries.zonesAround(user.id, 0)).toEqual({ before: null, after: sighting });
-  });
-
-  use.it('summaries, documents, and their keys', async (user) => {
-    await user.putFailed(made, 5, 'one');
-    await user.putFailed([made[0]!], 5, 'another');
-    await use.store.usercache.put(user.id, { entries: [], unusable: [{ entry: 1, reason: 'z', message: '' }] }, 5);
-    const again = made[0]!.metadata.key;
-    expect((await countRejected(use.store, user.id)).map(({ key, reason }) => [key, reason])).toEqual([
-      [null, 'z'],
-      ...inOrder.map((key) => [key, key === again ? 'another' : 'one']),
-    ]);
-    await user.moveIn(made);
-    expect((await use.store.timeseries.summary(user.id)).map((row) => row.key)).toEqual(inOrder);
-    for (const key of shuffled) await putDocument(use.store, user.id, { key, write_ts: 3, data: 1 });
-    expect(await use.store.documents.keys(user.id)).toEqual(inOrder);
-    expect((await use.store.documents.list(user.id)).map((one) => one.key)).toEqual(inOrder);
   });
 }

@@ -103,15 +103,8 @@ export function studyTests(use: Use): void {
   });
 
   it('of many people who join simultaneously, only as many as the limits allow are accepted, and more in the next hour', async () => {
-    const { studies } = use.store;
     const study = await newStudy({ hour_limit: 3, total_limit: 5 });
-    const other = await use.another();
-    const join = (now: number) =>
-      Promise.all(
-        Array.from({ length: 8 }, (_, i) =>
-          (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { now })),
-        ),
-      );
+    const join = (now: number) => use.atOnce(8, (store) => store.studies.enrol(enrolment(study.name, { now })));
     const first = await join(7);
     expect(first.filter((one) => 'enrolled' in one)).toHaveLength(3);
     expect(first.filter((one) => 'refused' in one && one.refused === 'hour_full')).toHaveLength(5);
@@ -177,18 +170,12 @@ export function studyTests(use: Use): void {
   });
 
   it('simultaneous joins with one token make one account', async () => {
-    const { studies, users } = use.store;
     const study = await newStudy();
     const { token } = enrolment(study.name);
-    const other = await use.another();
-    const results = await Promise.all(
-      Array.from({ length: 10 }, (_, i) =>
-        (i % 2 === 0 ? studies : other.studies).enrol(enrolment(study.name, { token })),
-      ),
-    );
+    const results = await use.atOnce(10, (store) => store.studies.enrol(enrolment(study.name, { token })));
     const uuids = results.map((one) => ('enrolled' in one ? one.enrolled : 'known' in one ? one.known : null)?.uuid);
     expect(new Set(uuids).size).toBe(1);
     expect(results.filter((one) => 'enrolled' in one).length).toBeLessThanOrEqual(1);
-    expect((await users.byUuid(uuids[0]!))?.study).toBe(study.name);
+    expect((await use.store.users.byUuid(uuids[0]!))?.study).toBe(study.name);
   });
 }

@@ -49,10 +49,12 @@ export function tripTests(use: Use): void {
   const times = (list: readonly ({ chain_ts: number } | null)[]): (number | null)[] =>
     list.map((one) => one?.chain_ts ?? null);
 
-  use.it('apply replaces links with the same chain_ts, and removes others', async (user, other) => {
+  use.it('apply replaces links with the same chain_ts, removes others, and merges the state', async (user, other) => {
     await apply(other, [link(10, { id: 'other' })]);
     await apply(user, [link(10), link(20), link(30)]);
-    await apply(user, [link(20, { end_ts: 29 }), link(25.5)], [30, 40]);
+    await user.mergeState({ changed: { from: 12, to: 13 } });
+    await apply(user, [link(20, { end_ts: 29 }), link(25.5)], [30, 40], { complete_until: 15.5 });
+    expect(await user.state()).toMatchObject({ changed: { from: 12, to: 13 }, complete_until: 15.5 });
     same(await chain(user), [link(10), link(20, { end_ts: 29 }), link(25.5)]);
     expect((await use.store.counts(user.id)).trips).toBe(3);
     await apply(user, [link(20, { id: 'again' })], [10, 20]);
@@ -134,15 +136,6 @@ export function tripTests(use: Use): void {
     expect((await briefs(20))[0]!.trip!.sections[0]!.sensed_mode).toBe('MotionTypes.ON_FOOT');
     await apply(user, [link(20, { trip: tripOf('TRAIN') })], [40]);
     expect((await briefs(20, 40)).map((one) => one.trip!.sections[0]!.sensed_mode)).toEqual(['TRAIN']);
-  });
-
-  use.it('apply merges the state, and keeps the fields that it does not name', async (user) => {
-    await apply(user, [link(10)], [], { complete_until: 15.5, changed: { from: 12, to: 13 } });
-    await apply(user, [link(30)], [], { documents_due: true });
-    const state = { complete_until: 15.5, changed: { from: 12, to: 13 }, documents_due: true, last_error: null };
-    expect(await user.state()).toMatchObject(state);
-    await apply(user, [], [], { changed: null });
-    expect(await user.state()).toMatchObject({ ...state, changed: null });
   });
 
   use.it('chain gives links by chain_ts, half-open and limited', async (user) => {

@@ -101,29 +101,6 @@ it('the data times of a chunk lie within a month, or none has a data time, for e
   );
 });
 
-it('an entry whose data time changes moves to the chunk of that time', async () => {
-  const { user, chunks } = await newStore();
-  await user.moveIn([fix(midnight), fix(midnight + 1), entry(location, midnight + 2, { ts: 5 })]);
-  expect(counts(chunks())).toEqual([2, 1]);
-  const steps: [Entry, number[]][] = [
-    [entry(location, midnight, { ts: 7 }), [2, 1]],
-    [entry(location, midnight + 1, {}), [2, 1]],
-    [fix(midnight + 2), [1, 1, 1]],
-    [fix(midnight + 1), [1, 2]],
-    [fix(midnight), [3]],
-  ];
-  const all = new Map<number, Entry>();
-  for (const [one, expected] of steps) {
-    await user.moveIn([one]);
-    expect(counts(chunks())).toEqual(expected);
-    all.set(one.metadata.write_ts, one);
-  }
-  same(
-    await user.stored(),
-    [...all.values()].sort((a, b) => a.metadata.write_ts - b.metadata.write_ts),
-  );
-});
-
 it('a store sees the change of another one in a chunk that it read before', async () => {
   const { folder, store, user } = await newStore();
   const other = await openStoreIn(folder);
@@ -155,15 +132,4 @@ it('a large put is several rows, and entries that are not due are in a separate 
   await user.put(entries);
   expect(counts(batches()).toSorted((a, b) => a - b)).toEqual([3, 500, 1_000, 1_000, 1_000, 1_000]);
   same(await user.waiting(), entries);
-});
-
-it('freed pages of a file are reused', async () => {
-  const { user, rows } = await newStore();
-  const sizes: number[] = [];
-  for (let round = 0; round < 4; round++) {
-    await user.put(numbers(0, 3_000).map((i) => fix(i, { text: noise(`${i}`, 400) })));
-    await user.moveIn([]);
-    sizes.push(rows<{ page_count: number }>('PRAGMA page_count')[0]!.page_count);
-  }
-  expect(sizes[3]! / sizes[0]!).toBeLessThan(1.5);
 });

@@ -1,5 +1,8 @@
 // The driver of SQLite with a look at every statement: to fail it, to copy the files before it, or to list it.
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
 import type * as driver from '../../../src/store/sqlite/driver.ts';
+import { tempFolder } from '../../support/clean-up.ts';
 
 type Connection = driver.Connection;
 
@@ -20,6 +23,19 @@ export const watched = {
     watched.connections.length = 0;
   },
 };
+
+/** Does the work, and copies the folder before each of its statements, as a kill would leave it. */
+export async function copiesDuring(folder: string, work: () => Promise<unknown>): Promise<string[]> {
+  const base = tempFolder();
+  const copies: string[] = [];
+  watched.before = () => {
+    copies.push(join(base, String(copies.length)));
+    cpSync(folder, copies.at(-1)!, { recursive: true });
+  };
+  await work();
+  watched.reset();
+  return copies;
+}
 
 /** An error as SQLite gives it. */
 export function engineError(errcode: number): Error {
