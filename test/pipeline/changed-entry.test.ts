@@ -81,15 +81,6 @@ it('a transition that arrives late changes what follows a stay that began before
   expect(differing).toBeGreaterThan(2);
 });
 
-it('the first filtered location changes the days that had other locations only', async () => {
-  const key = 'background/location';
-  const user = await userWith(history.map(({ metadata, data }) => ({ metadata: { ...metadata, key }, data })));
-  expect(await chainOf(store, user)).toHaveLength(3);
-  const { after, anew } = await chains(user, pushedFix(android, begin + 12 * hour, 10_000));
-  expect(after).toBe(anew);
-  expect(await chainOf(store, user)).toEqual([]);
-});
-
 /** Hours whose trips also follow from the motion readings of the hour before, as `needsFrom` states. */
 const lookingBack: Segmenter = {
   version: 'looking back 1',
@@ -113,14 +104,4 @@ it('a late reading also changes the trip after the one of its time, if that trip
   const [same, changed] = await chainOf(store, user);
   expect([same, changed!.trip!.source]).toEqual([first, '1 readings before']);
   expect(second!.trip!.source).toBe('0 readings before');
-});
-
-it('a late location of a phone replaces locations of another source near it', async () => {
-  const other = { platform: 'other', origin: { program: 'owntracks' } };
-  const user = await userWith(history.map(({ metadata, data }) => ({ metadata: { ...metadata, ...other }, data })));
-  for (const seconds of [100, 601]) {
-    const fix = pushedFix(android, begin + hour + seconds, 4200);
-    const { after, anew } = await chains(user, fix);
-    expect(after, `${seconds} s`).toBe(anew);
-  }
 });

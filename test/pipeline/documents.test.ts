@@ -189,16 +189,6 @@ describe('documents of removed trips', () => {
       .filter(({ metadata }) => metadata.key === 'background/filtered_location')
       .map((entry) => ({ ...entry, data: { ...entry.data, ...data } }));
 
-  it('disappear when only a short walk remains', async () => {
-    const user = await newUser(store);
-    await put(store, user, locations(pushedRide(android, 0, 0), {})); // what the phone sent wrong at first
-    await pipeline(store, user);
-    expect(await keysOf(user)).toEqual(days('11-14'));
-    await putAndRun(store, user, stroll(0));
-    expect((await store.pipeline.get(user)).complete_until).not.toBeNull();
-    expect(await keysOf(user)).toEqual([]);
-  });
-
   it('disappear with the last trip of their day, and when no trip is complete', async () => {
     const user = await newUser(store);
     await putDocument(store, user, { key: 'config/consent', write_ts: 1, data: {} });
@@ -225,18 +215,6 @@ describe('documents of removed trips', () => {
     expect(await store.pipeline.get(user)).toMatchObject(incomplete);
     expect(await keysOf(user)).toEqual([]);
   });
-
-  it('disappear with the next run if the run that removed the trips was killed', async () => {
-    const user = await newUser(store);
-    await putAndRun(store, user, commute(0));
-    await put(store, user, locations(commute(0), { accuracy: 500 }));
-    const killed = { ...store, documents: { ...store.documents, keys: () => Promise.reject(new Error('killed')) } };
-    await expect(pipeline(killed, user)).rejects.toThrow('killed');
-    expect(await keysOf(user)).toEqual(days('11-14'));
-    await pipeline(store, user);
-    expect(await keysOf(user)).toEqual([]);
-    expect(await store.pipeline.get(user)).toMatchObject(incomplete);
-  });
 });
 
 describe('obsolete keys', () => {
@@ -261,18 +239,6 @@ describe('obsolete keys', () => {
     await putAndRun(store, user, [...commute(0), consent]);
     expect(await store.documents.keys(user)).toEqual(['config/sensor_config', 'diary/trips-2023-11-14']);
     expect(await hasEntry(store, user, { key: 'config/consent', write_ts: t0 + 5 })).toBe(true);
-  });
-
-  it('can be purged outside a run, by the same rule; a dry run only looks', async () => {
-    const user = await newUser(store);
-    await chainAfter(store, user, commute(0));
-    await putDocument(store, user, { key: 'diary/trips-2019-05-05', write_ts: 1, data: [] });
-    const obsolete = [{ key: 'diary/trips-2019-05-05', why: 'phones no longer get this day, or it has no trips' }];
-    expect(await purgeKeys(store, user, { dryRun: true })).toEqual({ user_id: user, obsolete });
-    expect(await store.documents.keys(user)).toHaveLength(2);
-    expect(await purgeKeys(store, user)).toEqual({ user_id: user, obsolete });
-    expect(await store.documents.keys(user)).toEqual(['diary/trips-2023-11-14']);
-    expect((await purgeKeys(store, user)).obsolete).toEqual([]);
   });
 });
 

@@ -32,28 +32,6 @@ describe('the move', () => {
     expect(await store.usercache.count(user)).toBe(0);
     expect(await store.errors.list(user, { limit: 10 })).toMatchObject([{ reason: 'wrong_type', tries: 1 }]);
   });
-
-  it('of large entries, of which one read returns few, moves all in one run', async () => {
-    const user = await newUser(store);
-    const note = 'x'.repeat(300_000);
-    const large = Array.from({ length: 60 }, (_, i) =>
-      pushed(android, 'stats/client_error', i, { name: 'e', reading: note }),
-    );
-    const report = await putAndRun(store, user, large);
-    expect(report.stages[0]!.counts).toMatchObject({ moved: 60, inserted: 60 });
-    expect(await store.usercache.count(user)).toBe(0);
-  });
-
-  it('of an entry pushed again with a content that does not convert removes the earlier content', async () => {
-    const user = await newUser(store);
-    await putAndRun(store, user, [battery(android, 1)]);
-    await putAndRun(store, user, [battery(android, 1, { battery_status: 'full' })]);
-    expect(await allEntries(store.timeseries, user)).toEqual([]);
-    expect(await store.errors.list(user, { limit: 10 })).toHaveLength(1);
-    await putAndRun(store, user, [battery(android, 1)]);
-    expect(await allEntries(store.timeseries, user)).toHaveLength(1);
-    expect(await store.errors.list(user, { limit: 10 })).toEqual([]);
-  });
 });
 
 describe('the zone of entries that name none', () => {
@@ -82,21 +60,6 @@ describe('the zone of entries that name none', () => {
     expect(await zoneAfter(user, battery(tokyo, -4000))).toBe('Asia/Tokyo');
     expect(await zoneAfter(user, battery(tokyo, -4000, { battery_status: 'full' }))).toBe('Europe/Paris');
     expect(await zoneAfter(user, battery({ platform: 'android', zone: 'Mars/Base' }, -5000))).toBe('Europe/Berlin');
-  });
-
-  it('stays when an entry that named one is sent again, as phones do with their settings at each sync', async () => {
-    const user = await newUser(store);
-    expect(await zoneAfter(user, ...ride, battery(paris, -5000))).toBe('Europe/Paris');
-    const { stages } = await putAndRun(store, user, [battery(paris, -5000), battery(nowhere, 9000)]);
-    expect(stages.map(({ counts }) => counts)).toMatchObject([{ unchanged: 1, inserted: 1 }, {}, {}]);
-    expect(stages[1]!.counts).toEqual({});
-  });
-
-  it('does not apply to entries that name their own', async () => {
-    const user = await newUser(store);
-    await putAndRun(store, user, pushedRide(android, 0, 0));
-    const { stages } = await putAndRun(store, user, [battery(tokyo, 0.5)]);
-    expect(stages[1]!.counts).toEqual({});
   });
 });
 

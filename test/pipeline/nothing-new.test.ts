@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { UserReport } from '../../src/pipeline/run-pipeline.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import { chainOf, derived, pipeline, putAndRun } from '../support/diary.ts';
+import { derived, pipeline, putAndRun } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, commute, pushed, pushedFix, pushedIncident } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
@@ -115,14 +115,4 @@ describe('the cost of a run', () => {
     const { stages } = await putAndRun(store, user, [stats]);
     expect(stages.map(({ counts }) => Object.values(counts).reduce((a, b) => a + b, 0))).toEqual([2, 0, 0]);
   });
-});
-
-it('unchanged links keep their ids and contents when a day is inserted before them', async () => {
-  const user = await newUser(store);
-  await putAndRun(store, user, [...commute(0), ...commute(5), ...commute(6)]);
-  const before = (await chainOf(store, user)).map((link) => link.id);
-  await putAndRun(store, user, commute(2));
-  const after = (await chainOf(store, user)).map((link) => link.id);
-  expect(after.filter((id) => before.includes(id))).toEqual(before);
-  expect(after).toHaveLength(before.length + 2);
 });

@@ -8,7 +8,7 @@ import { chainOf, derived, memoryLog, put } from '../support/diary.ts';
 import { commute } from '../support/pushes.ts';
 import { newStore, newUser, useStore } from '../support/store.ts';
 
-let clock = 1_700_000_000;
+const clock = 1_700_000_000;
 const store = useStore({ now: () => clock });
 
 const day = commute(0);
@@ -57,10 +57,8 @@ describe('a run', () => {
     expect(log.lines.filter((line) => !line.includes(`UUID ${user}`))).toEqual([]);
     expect(log.lines.filter((line) => /\b52\.\d|\b13\.4\d/.test(line))).toEqual([]);
   });
-});
 
-describe('two runs on one user', () => {
-  it('at the same time: one works and the other reports that it is busy', async () => {
+  it('on a user of another run reports that it is busy', async () => {
     const user = await userWithDay();
     const reports = await Promise.all([
       runPipeline(store, user, options({ owner: 'anna' })),
@@ -71,16 +69,6 @@ describe('two runs on one user', () => {
     expect(busy.message).toMatch(/^(anna|bert) works on this user; its lease ends in 60 s unless renewed$/);
     expect(busy.busy_until).toBe(clock + 60);
     expect(await chainOf(store, user)).toHaveLength(2);
-  });
-
-  it('of which the first was killed: the second waits for the end of its lease and no longer', async () => {
-    const user = await userWithDay();
-    await store.leases.acquire(user, 'killed', 60);
-    expect((await runPipeline(store, user, options())).status).toBe('busy');
-    clock += 59;
-    expect((await runPipeline(store, user, options())).status).toBe('busy');
-    clock += 2;
-    expect((await runPipeline(store, user, options())).status).toBe('done');
   });
 });
 
