@@ -89,22 +89,15 @@ describe('erasing a user', () => {
       [...Object.values(tables), 'accounts', 'arrivals', 'months', 'places'].sort(),
     );
     expect(Object.keys(tables).sort()).toEqual([...collections].sort());
-    await withStore(folder, async (store) => {
-      const counts = await store.counts(ada);
-      for (const name of collections) expect(counts[name], name).toBeGreaterThan(0);
-    });
-
-    const end = await succeed(['erase', '--user', ada, '--yes', '--json', '--store', folder]);
-    const [{ removed, remaining }] = JSON.parse(end.stdout).users;
-    for (const name of collections) {
-      expect(removed[name], name).toBeGreaterThan(0);
-      expect(remaining[name], name).toBe(0);
-    }
     const words = [ada, 'ada@', "ada's", tokenHash("ada's token")];
-    for (const { name, rows } of tablesOf(folder)) {
-      const text = JSON.stringify(rows);
-      for (const word of words) expect(text.includes(word), `${word} in ${name}`).toBe(false);
-    }
+    const tablesOfAda = () =>
+      tablesOf(folder).flatMap(({ name, rows }) => {
+        const text = JSON.stringify(rows);
+        return words.some((word) => text.includes(word)) ? [name] : [];
+      });
+    expect(tablesOfAda()).toEqual(expect.arrayContaining(Object.values(tables)));
+    await succeed(['erase', '--user', ada, '--yes', '--store', folder]);
+    expect(tablesOfAda()).toEqual([]);
   });
 
   it('leaves nothing in files, logs and a backup, also while a server runs', async () => {

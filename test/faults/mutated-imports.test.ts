@@ -41,7 +41,8 @@ it('a mutated file of a recording, of entries or of an archive does not end the 
   for (const name of (await readdir(recordings)).sort()) seeds.set(name, await readFile(join(recordings, name)));
   seeds.set('entries.bson', Buffer.concat(documents.map((one) => BSON.serialize(one))));
   seeds.set('entries.jsonl', Buffer.from(documents.map((one) => BSON.EJSON.stringify(one)).join('\n')));
-  const names = [...seeds.keys()];
+  const archives = [...seeds.keys()].filter((name) => /\.(zip|kmz)$/.test(name));
+  const names = [...seeds.keys(), ...archives, ...archives]; // their readers know the most about the format
   const count = times('MOBILITY_TEST_IMPORTS', 150);
   for (let done = 0; done < count; done += together) {
     const folder = join(program.folder, 'mutated');

@@ -4,20 +4,18 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { SegmentedTrip } from '../../src/analysis/segmenter.ts';
-import { checkEntry, unusableReasons } from '../../src/intake/check-entry.ts';
-import { conversionReasons } from '../../src/intake/converters/convert.ts';
+import { checkEntry } from '../../src/intake/check-entry.ts';
 import { beyondBounds } from '../../src/intake/stated-times.ts';
-import { createLineLog } from '../../src/log/line-log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import { jsonText } from '../../src/model/json-text.ts';
-import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { fixtureNames, readFixture } from '../intake/converters/fixtures.ts';
 import { unusable as unusableValues } from '../intake/unusable.ts';
 import { tempFolder } from '../support/clean-up.ts';
-import { newStore } from '../support/store.ts';
+import { chainAfter, chainOf, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
+import { newStore, newUser } from '../support/store.ts';
 import { changeRow, everythingOf, fillStore, garbage, pushesOf, withStore } from './kit.ts';
 import { run, startServer, succeed } from './program.ts';
 
@@ -60,17 +58,12 @@ describe('poisoned entries of every kind in one batch', () => {
   const uuid = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e';
   const [day] = pushesOf('ada', 'android', 1);
 
-  it('cover every reason for a rejection', () => {
-    expect(unusable.map(([reason]) => reason).sort()).toEqual(Object.keys(unusableReasons).sort());
-    expect([...new Set(failing.map(({ reason }) => reason))].sort()).toEqual(Object.keys(conversionReasons).sort());
-  });
-
   it('are rejected, listed and explained; the diary is the same as without them', async () => {
     const folder = tempFolder();
     const alone = await newStore();
     await alone.users.register('ada', { uuid, now: 1 });
     await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
-    await runPipeline(alone, uuid, { log: createLineLog(silent), now: () => 4_000_000_000 });
+    await pipeline(alone, uuid);
     const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
 
     await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
@@ -109,85 +102,62 @@ describe('poisoned entries of every kind in one batch', () => {
   });
 });
 
-const silent = { level: 'error' as const, threadId: 'test', zone: 'UTC', now: () => 1, emit: () => {} };
-
 // ---------------------------------------------------------------- a trip
 
-describe('a poisoned trip', () => {
-  it('is left out and explained, and the other trips of its day and of other days are returned', {}, async () => {
-    const store = await newStore();
-    const logged: string[] = [];
-    const log = createLineLog({ ...silent, level: 'debug', emit: (lines) => logged.push(lines.text()) });
-    const options = { log, now: () => 1_710_400_000 };
-    const fill = async (name: string): Promise<string> => {
-      const { user } = await store.users.register(name, { now: 1 });
-      for (const entries of pushesOf('ada', 'android', 2)) {
-        await store.usercache.put(user.uuid, { entries, unusable: [] }, 1);
-      }
-      return user.uuid;
-    };
-    const tripsOf = async (userId: string) =>
-      (await store.trips.chain(userId, { limit: 1000 })).filter((link) => link.trip !== null);
-    try {
-      const whole = await fill('whole');
-      await runPipeline(store, whole, options);
-      const all = await tripsOf(whole);
-      const poisoned = all[2]!;
-      expect(all.filter((link) => link.day === poisoned.day).length).toBeGreaterThan(3);
+it('a poisoned trip is left out and explained, and the other trips of its day and of other days are returned', async () => {
+  const store = await newStore();
+  const [whole, ada] = [await newUser(store), await newUser(store)];
+  const days = pushesOf('ada', 'android', 2).flat();
+  const all = (await chainAfter(store, whole, days)).filter(({ trip }) => trip !== null);
+  const poisoned = all[2]!;
+  expect(all.filter(({ day }) => day === poisoned.day).length).toBeGreaterThan(3);
 
-      poison.chainTs = poisoned.chain_ts;
-      const ada = await fill('ada');
-      const report = await runPipeline(store, ada, options);
-      expect(report.status).toBe('done');
-      const problems = report.stages.flatMap((stage) => stage.problems ?? []);
-      expect(problems).toEqual([`trip that begins at ${poisoned.chain_ts} left out: this trip is poison`]);
-      expect(logged.join('\n')).toContain(`ERROR:test:UUID ${ada}: ${problems[0]}`);
-      const rest = all.filter((link) => link !== poisoned).map((link) => link.chain_ts);
-      expect((await tripsOf(ada)).map((link) => link.chain_ts)).toEqual(rest);
-      expect(await store.documents.keys(ada)).toEqual(await store.documents.keys(whole));
-    } finally {
-      poison.chainTs = null;
-    }
+  poison.chainTs = poisoned.chain_ts;
+  onTestFinished(() => {
+    poison.chainTs = null;
   });
+  const log = memoryLog();
+  const { status, stages } = await putAndRun(store, ada, days, { log });
+  const problems = stages.flatMap((stage) => stage.problems ?? []);
+  expect([status, problems]).toEqual([
+    'done',
+    [`trip that begins at ${poisoned.chain_ts} left out: this trip is poison`],
+  ]);
+  expect(log.lines).toContain(`ERROR UUID ${ada}: ${problems[0]}`);
+  const rest = (await chainOf(store, ada)).filter(({ trip }) => trip !== null);
+  expect(rest.map(({ chain_ts }) => chain_ts)).toEqual(all.flatMap((one) => (one === poisoned ? [] : one.chain_ts)));
+  expect(await store.documents.keys(ada)).toEqual(await store.documents.keys(whole));
 });
 
 // ---------------------------------------------------------------- a user
 
 /** What can be wrong with one user alone: a row of theirs that cannot be read. */
-const damages: Record<string, readonly [table: string, column: string]> = {
-  'a waiting entry': ['batches', 'entries'],
-  'a chunk of the timeseries': ['chunks', 'entries'],
-  'a trip': ['trips', 'record'],
-  'the pipeline state': ['accounts', 'state'],
-};
+const damages = [
+  ['batches', 'entries'],
+  ['chunks', 'entries'],
+  ['trips', 'record'],
+  ['accounts', 'state'],
+] as const;
 
-describe('poisoned users in a run over all', () => {
-  it('each fail alone, with name and reason, for damage in any row', async () => {
-    const folder = tempFolder();
-    const damaged = Object.keys(damages);
-    const names = ['ada', ...damaged, 'cal'];
-    const days = pushesOf('ben', 'ios', 2);
-    const uuids = await fillStore(folder, Object.fromEntries(names.map((name) => [name, days.slice(0, 1)])));
-    await withStore(folder, async (store) => {
-      for (const name of names) {
-        const uuid = uuids[name]!;
-        await runPipeline(store, uuid, { log: createLineLog(silent), now: () => 1_710_400_000 });
-        await store.usercache.put(uuid, { entries: days[1]!, unusable: [] }, 1);
-      }
-    });
-    for (const [name, place] of Object.entries(damages)) changeRow(folder, uuids[name]!, place, garbage);
+it('poisoned users in a run over all fail alone, with name and reason, for damage in any row', async () => {
+  const folder = tempFolder();
+  const damaged = damages.map(([table]) => table);
+  const names = ['ada', ...damaged, 'cal'];
+  const days = pushesOf('ben', 'ios', 2);
+  const uuids = await fillStore(folder, Object.fromEntries(names.map((name) => [name, days.slice(0, 1)])));
+  await withStore(folder, async (store) => {
+    for (const uuid of Object.values(uuids)) await putAndRun(store, uuid, []);
+    for (const uuid of Object.values(uuids)) await put(store, uuid, days[1]!);
+  });
+  for (const place of damages) changeRow(folder, uuids[place[0]]!, place, garbage);
 
-    const all = await run(['pipeline', '--all', '--json', '--store', folder]);
-    expect(all, all.stdout + all.stderr).toMatchObject({ code: 3 });
-    const report = JSON.parse(all.stdout);
-    const failed = report.failures.map((user: { user_email: string }) => user.user_email);
-    expect(failed.sort()).toEqual(damaged.sort());
-    expect(report).toMatchObject({ users: 6, done: 2, failed: 4 });
-    for (const { message } of report.failures) expect(message).toMatch(/\S/);
-    await withStore(folder, async (store) => {
-      for (const name of ['ada', 'cal']) {
-        expect(await store.documents.keys(uuids[name]!)).toContain('diary/trips-2024-03-12');
-      }
-    });
+  const { code, stdout, stderr } = await run(['pipeline', '--all', '--json', '--store', folder]);
+  expect(code, stdout + stderr).toBe(3);
+  const { failures, ...report } = JSON.parse(stdout) as { failures: { user_email: string; message: string }[] };
+  expect(failures.map(({ user_email }) => user_email).sort()).toEqual(damaged.toSorted());
+  expect(report).toMatchObject({ users: 6, done: 2, failed: 4 });
+  for (const { message } of failures) expect(message).toMatch(/\S/);
+  await withStore(folder, async ({ documents }) => {
+    for (const name of ['ada', 'cal']) expect(await documents.keys(uuids[name]!)).toContain('diary/trips-2024-03-12');
   });
 });

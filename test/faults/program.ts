@@ -48,12 +48,10 @@ export interface How {
   env?: Record<string, string>;
   /** A command that runs it, such as `prlimit`, with its arguments. */
   through?: readonly string[];
-  /** The user of the system that it runs as. */
-  uid?: number;
 }
 
 /** Starts a command line in a new process group. */
-export async function start(args: readonly string[], { env, through = [], uid }: How = {}): Promise<Running> {
+export async function start(args: readonly string[], { env, through = [] }: How = {}): Promise<Running> {
   const folder = await buildProgram();
   const started = performance.now();
   const [command, ...rest] = [...through, process.execPath, join(folder, 'bin', 'mobility.js'), ...args];
@@ -61,7 +59,6 @@ export async function start(args: readonly string[], { env, through = [], uid }:
     env: { ...withoutSettings(process.env), ...env },
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...(uid !== undefined && { uid, gid: uid }),
   });
   running.add(child);
   let stdout = '';

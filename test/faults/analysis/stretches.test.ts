@@ -3,7 +3,6 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { lookAround } from '../../../src/analysis/segmenter.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import { keys } from '../../../src/model/keys.ts';
 import type { Carry } from '../../../src/model/trip.ts';
@@ -58,18 +57,7 @@ describe.skipIf(recorded.length === 0)('a recorded day', () => {
 describe('one stretch', () => {
   const stretch = (entries: Entry[], carry: Carry | null, size: number) =>
     readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, carry, size);
-  const resumeAt = (at: number): Carry => ({ resume_ts: t0 + at, started: false, raw_place: null, place: null });
-
-  it('is complete before its end time, and locations of a time that was read in part belong to the next stretch', async () => {
-    const entries = pushedMove(android, { from: 0, to: 300 });
-    entries.splice(4, 0, { ...pushedFix(android, 90, 7), metadata: { ...entries[3]!.metadata, write_ts: t0 + 91 } });
-    const { locations, loadedUntil } = await stretch(entries, null, 2);
-    expect(locations.map((l) => l.ts - t0)).toEqual([0, 30, 60]);
-    expect(loadedUntil).toBe(t0 + 90);
-    const longer = await stretch(entries, null, 3);
-    expect(longer.locations.map((l) => l.ts - t0)).toEqual([0, 30, 60, 90]);
-    expect(longer.loadedUntil).toBe(t0 + 120);
-  });
+  const _resumeAt = (at: number): Carry => ({ resume_ts: t0 + at, started: false, raw_place: null, place: null });
 
   it('reads any number of unusable locations to find the usable ones', async () => {
     const unsure = Array.from({ length: 400 }, (_, i) => pushedFix(android, i, 0, 0, { accuracy: 900 }));
@@ -77,21 +65,6 @@ describe('one stretch', () => {
     const { locations, loadedUntil } = await stretch(entries, null, 5);
     expect(locations.length).toBeGreaterThanOrEqual(5);
     expect(loadedUntil).toBeLessThan(t0 + 700);
-  });
-
-  it('at the end of the data is complete', async () => {
-    const { locations, loadedUntil } = await stretch(pushedMove(android, { from: 0, to: 300 }), resumeAt(240), 100);
-    const looksBack = [0, 30, 60, 90, 120, 150, 180, 210];
-    expect(locations.map((l) => l.ts - t0)).toEqual([...looksBack, 240, 270, 300]);
-    expect(loadedUntil).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it('holds the transitions since the user came to the place where they are', async () => {
-    const entries = pushedRide(android, 0, 0);
-    const carry: Carry = { ...resumeAt(1200), raw_place: { id: 'p', location: [0, 0], enter_ts: t0 + 600 } };
-    expect((await stretch(entries, carry, 100)).events.map((e) => e.ts - t0)).toEqual([1210]);
-    expect((await stretch(entries, { ...carry, resume_ts: t0 + 1211 }, 100)).events).toHaveLength(1);
-    expect((await stretch(entries, resumeAt(1211 + lookAround), 100)).events).toEqual([]);
   });
 
   it('gives an entry without a zone the zone of the entry nearest in write time (of two, the earlier), or else of its coordinate', async () => {

@@ -2,20 +2,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import type { Trip, TripRecord } from '../../../src/model/trip.ts';
-import { simulateDay } from '../../../src/simulate/simulate-day.ts';
 import { chainProblems } from '../../support/chain.ts';
 import { chainAfter, derived, putAndRun } from '../../support/diary.ts';
-import { since, t0 } from '../../support/phone.ts';
-import {
-  android,
-  iphone,
-  type Phone,
-  pushedFix,
-  pushedMotions,
-  pushedMove,
-  pushedRide,
-  pushedTransition,
-} from '../../support/pushes.ts';
+import { t0 } from '../../support/phone.ts';
+import { android, type Phone, pushedMotions, pushedMove, pushedRide } from '../../support/pushes.ts';
 import { newUser, useStore } from '../../support/store.ts';
 
 const store = useStore();
@@ -43,50 +33,7 @@ const modes = (trip: Trip | undefined): string[] => trip?.sections.map((section)
 const main = (trip: Trip | undefined): string | undefined =>
   trip?.sections.toSorted((a, b) => b.distance - a.distance)[0]?.sensed_mode;
 
-it('a phone at home that only reports its battery, or whose receiver is inaccurate, has no trips', async () => {
-  const day = simulateDay({ platform: 'android', day: '2024-03-12', seed: 1 });
-  expect(await lived(...day.filter((e) => e.metadata.key === 'background/battery'))).toEqual([]);
-  const noise = Array.from({ length: 40 }, (_, i) => pushedFix(iphone, i * 900, (i % 5) * 9, (i % 3) * 9));
-  expect(trips(await lived(...noise))).toEqual([]);
-});
-
-describe('a commute by iPhone with a gap', () => {
-  const walk = pushedMove(iphone, { from: 0, to: 600, speed: 1.3 });
-  const ride = pushedMove(iphone, { from: 2100, to: 2700, east: 20_000, speed: 12 });
-  const motion = [...pushedMotions(iphone, 0, 600, 'walking'), ...pushedMotions(iphone, 630, 2690, 'automotive')];
-  const end = [pushedTransition(iphone, 3400, 'STOPPED_MOVING')];
-
-  it('is one trip if the motion coprocessor reports travel during the gap, as in a tunnel', async () => {
-    const [trip, ...more] = trips(await lived(...walk, ...ride, ...motion, ...end));
-    expect(more).toEqual([]);
-    expect(modes(trip)).toEqual(['PredictedModeTypes.WALKING', expect.stringMatching(/CAR|TRAIN/)]);
-    expect(trip!.source).toBe('StateSequence');
-  });
-
-  it('is one trip without such a report if it begins with a walk to a vehicle', async () => {
-    const known = motion.filter((e) => since(e.metadata.write_ts) < 590 || since(e.metadata.write_ts) > 2100);
-    const [trip, ...more] = trips(await lived(...walk, ...ride, ...known, ...end));
-    expect(more).toEqual([]);
-    expect(trip!.evidence!.waits).toHaveLength(1);
-  });
-});
-
-it('two phones of different platforms, one after the other in a day, each give their trips', async () => {
-  const chain = await lived(
-    ...pushedRide(android, 0, 0),
-    ...pushedRide(iphone, 4 * hour, 6000, 12),
-    ...pushedRide(android, 8 * hour, 13_200),
-  );
-  expect(trips(chain).map(main)).toEqual(Array(3).fill('PredictedModeTypes.CAR'));
-});
-
-it('motion readings that are all unknown leave the mode to the speed, and readings of a bicycle on a bus give no section', async () => {
-  const ride = [
-    ...pushedMove(android, { from: 0, to: 600, speed: 10 }),
-    ...pushedMove(android, { from: 630, to: 1200, east: 6000 }),
-    ...pushedMotions(android, 0, 1200, 'unknown'),
-  ];
-  expect(main(trips(await lived(...ride))[0])).toBe('PredictedModeTypes.CAR');
+it('motion readings of a bicycle on a bus give no section by bicycle', async () => {
   const bus = [
     ...pushedMove(android, { from: 0, to: 1800, speed: 8 }),
     ...pushedMove(android, { from: 1830, to: 2400, east: 14_400 }),
@@ -130,47 +77,4 @@ describe('the document', () => {
       ['2023-10-29', 3],
     ]);
   });
-
-  it('of a trip over midnight is only of the day on which it began', async () => {
-    expect(await documentsOf(...pushedRide(android, night - 300, 0))).toEqual([['2023-10-28', 1]]);
-  });
 });
-
-it.each([
-  [95, 'dropped'],
-  [110, 'trip'],
-])('a walk of %d m is a link of the kind "%s"', async (metres, kind) => {
-  const walk = [
-    ...pushedMove(android, { from: 0, to: 120, speed: metres / 120 }),
-    ...pushedMove(android, { from: 150, to: 900, east: metres }),
-    ...pushedMotions(android, 0, 120, 'walking'),
-  ];
-  expect((await lived(...walk)).map((link) => link.kind)).toEqual([kind]);
-});
-
-it('an unfinished trip is not in the diary until the phone reports its end, and is then complete', async () => {
-  const user = await newUser(store);
-  const going = [
-    ...pushedMove(android, { from: 0, to: 900, speed: 10 }),
-    ...pushedMotions(android, 0, 900, 'automotive'),
-  ];
-  expect(await chainAfter(store, user, going)).toEqual([]);
-  expect((await derived(store, user)).documents).toEqual([]);
-  expect((await store.pipeline.get(user)).complete_until).toBeNull();
-  const [link, ...more] = await chainAfter(store, user, [pushedTransition(android, 930, 'STOPPED_MOVING')]);
-  expect(more).toEqual([]);
-  expect(Math.abs(since(link!.end_ts) - 900)).toBeLessThan(60);
-  expect((await store.pipeline.get(user)).complete_until).toBe(link!.end_ts);
-  expect((await derived(store, user)).documents).toHaveLength(1);
-});
-
-it.each(['android', 'ios'] as const)(
-  'a simulated working day of an %s phone has trips that end at home',
-  async (platform) => {
-    const found = trips(await lived(...simulateDay({ platform, day: '2024-03-12', seed: 'ada' })));
-    expect(found.length).toBeGreaterThanOrEqual(4);
-    const home = found[0]!.start_loc;
-    expect(found.at(-1)!.end_loc.map((c) => c.toFixed(2))).toEqual(home.map((c) => c.toFixed(2)));
-    expect(new Set(found.flatMap(modes)).size).toBeGreaterThanOrEqual(2);
-  },
-);

@@ -54,21 +54,6 @@ describe('a full file', () => {
     expect(await store.usercache.count(user.id)).toBe(511);
     expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
   });
-
-  it('refuses simultaneous puts that do not fit and accepts the others', async () => {
-    const { store, user: small, limit } = await limitedStore();
-    const large = await newPerson(store);
-    limit(60);
-    const results = await Promise.allSettled([
-      small.put(batchOf(0, 2)),
-      large.put(batchOf(0, 400)),
-      small.put(batchOf(10, 2)),
-    ]);
-    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
-    expect((results[1] as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_STORE_FULL' });
-    expect(await store.usercache.count(small.id)).toBe(4);
-    expect(await store.usercache.count(large.id)).toBe(0);
-  });
 });
 
 it('no store is made on a full disk, and one is made when there is space', async (test) => {
