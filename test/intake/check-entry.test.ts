@@ -1,7 +1,7 @@
 // What is pushed: which of it can be an entry, and why not.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkEntry, checkEntryText, isEntry, unusableReasons } from '../../src/intake/check-entry.ts';
+import { checkEntry, isEntry, unusableReasons } from '../../src/intake/check-entry.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
 import type { UnusableEntry } from '../../src/store/store.ts';
@@ -102,9 +102,4 @@ describe('any value', () => {
       { numRuns: 10_000 },
     );
   });
-});
-
-it('a text that is not JSON is rejected unchanged', () => {
-  expect(checkEntryText(JSON.stringify(good()))).toStrictEqual(good());
-  expect(checkEntryText('{"metadata":NaN}')).toMatchObject({ entry: '{"metadata":NaN}', reason: 'not_an_object' });
 });

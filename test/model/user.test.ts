@@ -6,20 +6,9 @@ it('names of people may be in any script, without invisible characters or change
   for (const name of ['ada', 'ada@example.org', 'Ada Lovelace', '小明', 'Ж', 'nrelop_x_y_z', 'é', 'x'.repeat(254)]) {
     expect(isUserName(name), name).toBe(true);
   }
-  const bad = [
-    '',
-    ' ',
-    'ada ',
-    ' ada',
-    '\u200bada',
-    'a\u202eda',
-    'a\u00adda',
-    'a\u2066b',
-    '\ufeffada',
-    'e\u0301',
-    'a\nb',
-  ];
-  for (const name of [...bad, 'x'.repeat(255)]) expect(isUserName(name), JSON.stringify(name)).toBe(false);
+  const hidden = ['\u200b', '\u202e', '\u00ad', '\u2066', '\ufeff', '\n'].map((odd) => `a${odd}da`);
+  for (const name of [...hidden, '', ' ', 'ada ', ' ada', '\ufeffada', 'e\u0301', 'x'.repeat(255)])
+    expect(isUserName(name), JSON.stringify(name)).toBe(false);
 });
 
 it('Unicode forms of a name are one, and letter cases of an e-mail address are', () => {

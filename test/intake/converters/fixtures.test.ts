@@ -38,21 +38,18 @@ describe('an entry that cannot be converted has the reason', () => {
     expect([...shown].sort()).toEqual(Object.keys(conversionReasons).sort());
   });
 
-  it('names the field, what was expected and what was found', () => {
-    const message = (name: string) => (errorOf(() => convert(readFixture('failing', name).in)) as Error).message;
-    expect(message('location-latitude-text')).toBe('data.latitude: expected a number from -90 to 90, found a text');
-    expect(message('location-accuracy-negative')).toBe(
-      'data.accuracy: expected a number of at least 0, found another number',
-    );
-    expect(message('battery-android-level-101')).toBe(
-      'data.battery_level_pct: expected a number of at most 100, found another number',
-    );
-    expect(message('label-too-long')).toBe('data.label: expected at most 1024 characters, found 1028');
-    expect(message('location-ts-missing')).toBe('data.ts: expected seconds since the epoch, found nothing');
-    expect(message('battery-ios-status-unknown')).toBe('data.battery_status: expected one of 0, 1, 2, 3, found 4');
-    expect(message('android-motion-unknown-obfuscation')).toContain('found the fields "zzqqA", "zzqqB"');
-    expect(message('ios-motion-walking-and-running')).toContain('found walking and running');
-    expect(message('key-day-document')).toContain('no phone pushes');
+  it.each([
+    ['location-latitude-text', 'data.latitude: expected a number from -90 to 90, found a text'],
+    ['location-accuracy-negative', 'data.accuracy: expected a number of at least 0, found another number'],
+    ['battery-android-level-101', 'data.battery_level_pct: expected a number of at most 100, found another number'],
+    ['label-too-long', 'data.label: expected at most 1024 characters, found 1028'],
+    ['location-ts-missing', 'data.ts: expected seconds since the epoch, found nothing'],
+    ['battery-ios-status-unknown', 'data.battery_status: expected one of 0, 1, 2, 3, found 4'],
+    ['android-motion-unknown-obfuscation', 'found the fields "zzqqA", "zzqqB"'],
+    ['ios-motion-walking-and-running', 'found walking and running'],
+    ['key-day-document', 'no phone pushes'],
+  ])('%s: %s', (name, message) => {
+    expect(() => convert(readFixture('failing', name).in)).toThrow(message);
   });
 });
 
