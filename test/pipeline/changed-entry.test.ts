@@ -81,6 +81,15 @@ it('a transition that arrives late changes what follows a stay that began before
   expect(differing).toBeGreaterThan(2);
 });
 
+it('the first filtered location changes the days that had other locations only', async () => {
+  const key = 'background/location';
+  const user = await userWith(history.map(({ metadata, data }) => ({ metadata: { ...metadata, key }, data })));
+  expect(await chainOf(store, user)).toHaveLength(3);
+  const { after, anew } = await chains(user, pushedFix(android, begin + 12 * hour, 10_000));
+  expect(after).toBe(anew);
+  expect(await chainOf(store, user)).toEqual([]);
+});
+
 /** Hours whose trips also follow from the motion readings of the hour before, as `needsFrom` states. */
 const lookingBack: Segmenter = {
   version: 'looking back 1',

@@ -84,16 +84,6 @@ it('after a stop no other user is begun, and the next run processes the others',
   expect(await run(store)).toEqual(users.slice(1));
 });
 
-it('trips of an older analysis are derived again without new entries', async () => {
-  const { store, users } = await threeUsers();
-  await run(store);
-  expect(await run(store)).toEqual([]);
-  await makeOutdated(store, users[1]!);
-  expect(await run(store)).toEqual([users[1]]);
-  expect((await store.pipeline.get(users[1]!)).analysis_version).not.toBe('older');
-  expect(await run(store)).toEqual([]);
-});
-
 it('people with new data come first, then people with an old analysis, as many as fit into the time of a round', async () => {
   const { store, users } = await threeUsers();
   await run(store);

@@ -73,23 +73,6 @@ describeOnServers(
           expect(inserted).toBeLessThanOrEqual(all.length);
         }),
       ));
-
-    it('during commits: each write takes effect once and returns its result', () =>
-      behindProxy(async (through, direct, proxy) => {
-        for (let round = 0; round < 3; round++) {
-          const users = await Promise.all(Array.from({ length: 8 }, () => newUser(direct)));
-          const leases = await Promise.all(users.map((user) => leaseOn(direct, user)));
-          let commits = 0;
-          proxy.decide((direction, piece) => {
-            const isCommit = direction === 'to server' && piece.includes('commitTransaction');
-            if (isCommit && ++commits <= 12 && commits % 3 === 0) setTimeout(() => proxy.cutAll(), 2);
-            return 'pass';
-          });
-          const change = { put: [{ key: 'any', write_ts: 1, data: {} }], remove: [] };
-          const applied = leases.map((lease) => through.documents.apply(lease.user_id, change, lease));
-          expect(await Promise.all(applied)).toEqual(leases.map(() => ({ results: ['inserted'], removed: 0 })));
-        }
-      }));
   },
   { only: startedHere, mayLeave: true }, // a proxy forwards to one host
 );

@@ -2,7 +2,7 @@
 import { createServer, connect as dial, type Socket } from 'node:net';
 
 /** What happens to a piece of data, and to its connection. */
-type Decide = (direction: 'to server' | 'to client', piece: Buffer) => 'pass' | 'cut' | 'pass and cut';
+type Decide = () => 'pass' | 'cut' | 'pass and cut';
 
 export interface CuttingProxy {
   /** The same address, through the proxy. */
@@ -11,8 +11,6 @@ export interface CuttingProxy {
   decide(decide: Decide | null): void;
   /** Connections cut by decisions so far. */
   cuts(): number;
-  /** Cuts every connection. */
-  cutAll(): void;
   close(): Promise<void>;
 }
 
@@ -30,9 +28,9 @@ export async function startProxy(address: string): Promise<CuttingProxy> {
       server.destroy();
     };
     open.add(cut);
-    const carry = (from: Socket, to: Socket, direction: Parameters<Decide>[0]): void => {
+    const carry = (from: Socket, to: Socket): void => {
       from.on('data', (piece: Buffer) => {
-        const fate = decide?.(direction, piece) ?? 'pass';
+        const fate = decide?.() ?? 'pass';
         if (fate === 'cut') cut();
         else to.write(piece, fate === 'pass' ? undefined : cut);
         if (fate !== 'pass') cuts += 1;
@@ -40,14 +38,11 @@ export async function startProxy(address: string): Promise<CuttingProxy> {
       from.on('close', cut);
       from.on('error', cut);
     };
-    carry(client, server, 'to server');
-    carry(server, client, 'to client');
+    carry(client, server);
+    carry(server, client);
   });
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
   const { port: local } = listener.address() as { port: number };
-  const cutAll = (): void => {
-    for (const cut of [...open]) cut();
-  };
   return {
     // A driver that knows the members of a set would go past the proxy.
     through: (original) => {
@@ -61,10 +56,9 @@ export async function startProxy(address: string): Promise<CuttingProxy> {
       decide = next;
     },
     cuts: () => cuts,
-    cutAll,
     close: () => {
       const closed = new Promise<void>((resolve) => listener.close(() => resolve()));
-      cutAll();
+      for (const cut of [...open]) cut();
       return closed;
     },
   };
