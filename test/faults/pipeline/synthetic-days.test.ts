@@ -78,3 +78,15 @@ describe('the document', () => {
     ]);
   });
 });
+
+it.each([
+  [95, 'dropped'],
+  [110, 'trip'],
+])('a walk of %d m is a link of the kind "%s"', async (metres, kind) => {
+  const walk = [
+    ...pushedMove(android, { from: 0, to: 120, speed: metres / 120 }),
+    ...pushedMove(android, { from: 150, to: 900, east: metres }),
+    ...pushedMotions(android, 0, 120, 'walking'),
+  ];
+  expect((await lived(...walk)).map((link) => link.kind)).toEqual([kind]);
+});
