@@ -37,6 +37,9 @@ export interface Surroundings {
   onOutput?: () => void;
 }
 
+/** The words of a command line, or the line itself if no word has a blank. */
+type Line = string | readonly string[];
+
 /** A store that does not exist yet, and command lines on it. Registers `people`. */
 export async function freshProgram(...people: string[]): Promise<Program> {
   const folder = tempFolder();
@@ -45,16 +48,23 @@ export async function freshProgram(...people: string[]): Promise<Program> {
   return program;
 }
 
+/** A store with the data of simulated people, through the pipeline. `flags`: of `simulate`. */
+export async function simulatedProgram(flags: string, how?: Surroundings): Promise<Program> {
+  const program = await freshProgram();
+  await program.succeed(`simulate ${flags}`, how);
+  await program.succeed('pipeline --all', how);
+  return program;
+}
+
 export interface Program {
   folder: string;
   address: string;
+  /** The functions of this module, on the store. */
   run: typeof run;
-  /** Runs a command line that must end with 0. */
-  succeed: typeof run;
-  /** Runs a command line that must be refused. */
+  succeed: typeof succeed;
   refuse: typeof refuse;
-  /** Runs a command line that must end with 0 or another `code`, with a part or pattern of its standard output. */
   show: typeof show;
+  note: typeof note;
   /** Runs a command line with `--json`, whatever its exit code; returns its standard output. */
   json(...args: string[]): Promise<Untyped>;
   /** Every line of every log file, compressed or not. */
@@ -85,7 +95,8 @@ function programOn(address: string, folder: string): Program {
     succeed: (args, how) => succeed(args, on(how)),
     refuse: (args, text, how) => refuse(args, text, on(how)),
     show: (args, text, how) => show(args, text, on(how)),
-    json: async (...args) => (await run([...args, '--json'], on())).json(),
+    note: (args, text, how) => note(args, text, on(how)),
+    json: async (...args) => (await run([...(args.length === 1 ? wordsOf(args[0]!) : args), '--json'], on())).json(),
     logs: () => logText(join(address, 'logs')),
     withStore,
     withUser: (name, work) => withStore(async (store) => work(store, (await store.users.byEmail(name))!.uuid)),
@@ -102,12 +113,14 @@ export function setStage(address: string, user: string, stage: 'erasing' | 'arri
   );
 }
 
+const wordsOf = (line: Line): readonly string[] => (typeof line === 'string' ? line.split(' ') : line);
+
 /** Runs one command line. */
-export async function run(args: readonly string[], surroundings: Surroundings = {}): Promise<CommandResult> {
+export async function run(line: Line, surroundings: Surroundings = {}): Promise<CommandResult> {
   const { env = {}, stdin = '', now = 1_720_000_000, tty = false, zone = 'UTC', closedAfter, onOutput } = surroundings;
   const stdout = collect(tty, closedAfter, onOutput);
   const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
-  const code = await main(['node', 'mobility', ...args], {
+  const code = await main(['node', 'mobility', ...wordsOf(line)], {
     env,
     stdout,
     stderr,
@@ -119,31 +132,30 @@ export async function run(args: readonly string[], surroundings: Surroundings = 
 }
 
 /** Runs one command line that must end with 0. */
-export async function succeed(args: readonly string[], surroundings?: Surroundings): Promise<CommandResult> {
-  const result = await run(args, surroundings);
+export async function succeed(line: Line, surroundings?: Surroundings): Promise<CommandResult> {
+  const result = await run(line, surroundings);
   expect(result, result.stderr).toMatchObject({ code: 0 });
   return result;
 }
 
 /** Runs one command line that must end with `code`, with a part or pattern of its standard error. */
-export async function refuse(
-  args: readonly string[],
-  text: string | RegExp,
-  { code = 2, ...surroundings }: Surroundings & { code?: number } = {},
-): Promise<CommandResult> {
-  const result = await run(args, surroundings);
-  expect(result, args.join(' ')).toMatchObject({ code, stderr: like(text) });
-  return result;
+export function refuse(line: Line, text: string | RegExp, how: Surroundings & { code?: number } = {}) {
+  return runExpecting(line, { code: 2, ...how }, { stderr: like(text) });
 }
 
 /** Runs one command line that must end with `code`, with a part or pattern of its standard output. */
-export async function show(
-  args: readonly string[],
-  text: string | RegExp,
-  { code = 0, ...surroundings }: Surroundings & { code?: number } = {},
-): Promise<CommandResult> {
-  const result = await run(args, surroundings);
-  expect(result, args.join(' ')).toMatchObject({ code, stdout: like(text) });
+export function show(line: Line, text: string | RegExp, how: Surroundings & { code?: number } = {}) {
+  return runExpecting(line, { code: 0, ...how }, { stdout: like(text) });
+}
+
+/** Runs one command line that must end with 0, with a part or pattern of its standard error. */
+export function note(line: Line, text: string | RegExp, how: Surroundings = {}) {
+  return runExpecting(line, { code: 0, ...how }, { stderr: like(text) });
+}
+
+async function runExpecting(line: Line, { code, ...how }: Surroundings & { code: number }, outputs: object) {
+  const result = await run(line, how);
+  expect(result, wordsOf(line).join(' ')).toMatchObject({ code, ...outputs });
   return result;
 }
 
