@@ -2,14 +2,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
-import { type CommandResult, freshProgram, type Program } from './kit.ts';
+import type { Untyped } from '../support/untyped.ts';
+import { type CommandResult, type Program, simulatedProgram } from './kit.ts';
 
 const now = 1_740_000_000;
 let program: Program;
 beforeAll(async () => {
-  program = await freshProgram();
-  await program.run(['simulate', '--users', '3', '--days', '2', '--from', '2024-03-01', '--seed', 'i'], { now });
-  await program.run(['pipeline', '--all'], { now });
+  program = await simulatedProgram('--users 3 --days 2 --from 2024-03-01 --seed i', { now });
 });
 
 /** Runs a command that gets Ctrl-C as soon as it takes it. */
@@ -48,8 +47,12 @@ it('import reports how many of the sources are done', async () => {
   expect(result.stderr).toMatch(/interrupted after [01] of 2 sources: run the same command again/);
 });
 
-it('erase names how many of the users are left', async () => {
+it('erase has a receipt of the erased users and names how many are left, whom the same command erases', async () => {
   for (const name of ['ada', 'ben']) await program.run(['users', 'add', name]);
-  const { stderr } = await interrupted('erase', '--user', 'ada', '--user', 'ben', '--yes');
-  expect(stderr).toMatch(/interrupted: [12] users? not erased; repeat the command/);
+  const line = 'erase --user ada --user ben --yes --json';
+  const { stderr, json } = await interrupted(...line.split(' '));
+  const left = 2 - json<Untyped>().users.length;
+  expect(stderr).toMatch(new RegExp(`interrupted: ${left} users? not erased; repeat the command`));
+  await program.note(line, /^(?!.*interrupted)/);
+  expect((await program.json('users list')).users.map(({ user_email }: Untyped) => user_email)).not.toContain('ben');
 });

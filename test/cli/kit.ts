@@ -31,8 +31,6 @@ export interface Surroundings {
   now?: number;
   tty?: boolean;
   zone?: string;
-  /** Standard output breaks like a closed pipe after so many writes. */
-  closedAfter?: number;
   /** Called before each write to standard output. */
   onOutput?: () => void;
 }
@@ -117,8 +115,8 @@ const wordsOf = (line: Line): readonly string[] => (typeof line === 'string' ? l
 
 /** Runs one command line. */
 export async function run(line: Line, surroundings: Surroundings = {}): Promise<CommandResult> {
-  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, zone = 'UTC', closedAfter, onOutput } = surroundings;
-  const stdout = collect(tty, closedAfter, onOutput);
+  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, zone = 'UTC', onOutput } = surroundings;
+  const stdout = collect(tty, onOutput);
   const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
   const code = await main(['node', 'mobility', ...wordsOf(line)], {
     env,
@@ -180,27 +178,13 @@ export function putRejected(
   return store.usercache.put(userId, { entries: [], unusable } as never, at);
 }
 
-function collect(
-  isTTY: boolean,
-  closedAfter = Number.POSITIVE_INFINITY,
-  onOutput = () => {},
-): Sink & { text(): string } {
+function collect(isTTY: boolean, onOutput = () => {}): Sink & { text(): string } {
   let text = '';
-  let writes = 0;
-  return {
-    isTTY,
-    columns: 80,
-    text: () => text,
-    write: (piece, done) => {
-      onOutput();
-      writes += 1;
-      if (writes > closedAfter) {
-        done?.(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
-        return false;
-      }
-      text += piece;
-      done?.();
-      return true;
-    },
+  const write: Sink['write'] = (piece, done) => {
+    onOutput();
+    text += piece;
+    done?.();
+    return true;
   };
+  return { isTTY, columns: 80, text: () => text, write };
 }

@@ -131,14 +131,6 @@ it('simulated people are added to a store with other people only on request', as
   expect((await run([...args, '--among-others'])).code).toBe(0);
 });
 
-it('a command ends without a message when the reader of its output closes the pipe', async () => {
-  const { run } = await freshProgram();
-  await run(['simulate', '--users', '1', '--from', '2024-03-12']);
-  const args = ['export', '--user', 'sim-demo-1@example.org', '--entries'];
-  const { code, stdout, stderr } = await run(args, { closedAfter: 3 });
-  expect([code, stdout.trimEnd().split('\n').length, stderr]).toEqual([0, 3, '']);
-});
-
 it('every command and subcommand describes itself, its flags and arguments, and gives an example', async () => {
   const program = await commandTree();
   const groups = program.commands.map((command) => command.helpGroup());

@@ -45,11 +45,10 @@ describe('flat GeoJSON', () => {
     expect(coordinates.filter((c) => c.split('.')[1]!.length > 7)).toEqual([]);
   });
 
-  it('does not change its input, and of no trips is empty', () => {
+  it('does not change its input', () => {
     const copy = structuredClone(both);
     toFlatGeoJson(both);
     expect(both).toEqual(copy);
-    expect(toFlatGeoJson([])).toEqual({ type: 'FeatureCollection', features: [] });
   });
 });
 

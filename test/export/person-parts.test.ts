@@ -74,19 +74,6 @@ it('an export that continues reads people again whose files are damaged', async 
   expect(existsSync(join(out, '.parts'))).toBe(false);
 });
 
-it('an export keeps the files of people while a table exists, and continues from them when it is removed', async () => {
-  const { out, exportTo, parts } = await failedExport();
-  await rm(join(out, 'trips.csv'));
-  await writeFile(join(out, 'trips.csv'), '');
-  const again = await exportTo(out);
-  expect([again.code, again.stderr]).toEqual([2, expect.stringMatching(/^mobility: MOBILITY_USAGE: .*already exists/)]);
-  expect(parts.map((path) => existsSync(path))).not.toContain(false);
-  await rm(join(out, 'trips.csv'));
-  const last = await exportTo(out);
-  expect([last.code, last.stderr]).toEqual([0, expect.stringContaining('6 users taken over from an export')]);
-  expect(existsSync(join(out, '.parts'))).toBe(false);
-});
-
 it.each<[string, RegExp, (program: Pick<Program, 'address' | 'folder' | 'run' | 'withStore'>) => Promise<object>]>([
   [
     'the configuration of the study',

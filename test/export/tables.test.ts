@@ -325,22 +325,6 @@ async function filesBelow(folder: string): Promise<string[]> {
   return all.filter((one) => !one.isDirectory()).map(({ name }) => name);
 }
 
-it.each([
-  ['--all', '--format', 'gpx', '--kind', 'trips'],
-  ['--all', '--format', 'geojson', '--names', 'trackintel'],
-  ['--all', '--kind', 'trips'],
-  ['--format', 'csv'],
-])('contradicting flags are refused, and the error states what to do: %s %s %s %s', async (...flags) => {
-  await program.refuse(['export', ...flags, '--out', out('no')], /expected/i);
-});
-
-it('an export into the folder of another one is refused before it writes a file', async () => {
-  const before = await readdir(out('csv'));
-  const flags = ['--all', '--format', 'parquet', '--kind', 'sections', '--out', out('csv')];
-  await program.refuse(['export', ...flags], 'datapackage.json already exists');
-  expect(await readdir(out('csv'))).toEqual(before);
-});
-
 it('text that a spreadsheet would run as a formula is escaped, and no name breaks out of a GPX file', async () => {
   const pieces: (string | Uint8Array)[] = [];
   const writer = { write: async (piece: string | Uint8Array) => void pieces.push(piece) };

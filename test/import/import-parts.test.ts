@@ -111,9 +111,9 @@ it('each kind of thing is counted, and problems are named up to five', async () 
     { owner: null, unusable },
     { skipped: 'trips' },
     { unread: 'line 1' },
-    ...list(4, (i): Found => ({ warning: `doubt ${i}`, kind: 'speeds' })),
+    ...list(5, (i): Found => ({ warning: `doubt ${i}`, kind: 'speeds' })),
   ]);
-  expect(problems).toEqual(['line 1', 'doubt 0', 'doubt 1', 'doubt 2', 'doubt 3']);
+  expect(problems).toEqual(['line 1', 'doubt 0', 'doubt 1', 'doubt 2', 'doubt 3', 'and further problems']);
   expect(report.parts[0]!.problem_kinds).toEqual(['points', 'speeds']);
   expect(report).toMatchObject({ read: 7, stored: 2, known: 0, doubled: 1, set_aside: 3, left_behind: 1 });
   expect(report.users).toEqual([expect.objectContaining({ uuid: ada.uuid, registered: false, read: 5, stored: 2 })]);
@@ -129,6 +129,7 @@ it.each<[string, Found[], Partial<Part>, string[]]>([
   ],
   ['nothing of a source with people', [], { names: 'people' }, []],
   ['a problem', [{ unread: 'line 1' }], {}, ['line 1']],
+  ['a duplicate entry', [of(1), of(1)], {}, []],
 ])('a source with %s has these problems', async (_, found, more, expected) => {
   expect((await imported(found, more)).problems).toEqual(expected);
 });

@@ -291,22 +291,6 @@ it('rows of an own export are accepted only with all their fields, and its user 
   });
 });
 
-it('a source with known or duplicate entries has no problem, and five of many problems are named', async () => {
-  const { folder, json } = await freshProgram();
-  const path = join(folder, 'a.jsonl');
-  const problemsOf = async (...lines: string[]): Promise<string[]> => {
-    await writeFile(path, lines.join('\n'));
-    return (await json('import', path, '--user', 'ada', '--create')).parts[0].problems;
-  };
-  const line = (i: number): string => JSON.stringify(entry(i));
-  for (const i of [0, 1, 0]) expect(await problemsOf(line(0), line(i))).toEqual([]);
-  const problems = await problemsOf(...Array<string>(7).fill('{"metadata":'), line(0));
-  expect(problems.map((text) => /line \d/.exec(text)?.[0] ?? text)).toEqual([
-    ...[1, 2, 3, 4, 5].map((i) => `line ${i}`),
-    'and further problems',
-  ]);
-});
-
 it('folders are read once, with any links in them, and unknown files are named', async () => {
   const { folder, run } = await freshProgram('ada');
   await mkdir(join(folder, 'in', 'deeper'), { recursive: true });

@@ -116,10 +116,4 @@ describe('recovery', () => {
       expect(await allEntries(store.timeseries, user)).toEqual([study('v', microseconds)]);
     });
   });
-
-  it('skips a user whose pipeline is running', async () => {
-    const user = await newUser(store);
-    await store.leases.acquire(user, 'pipeline', 60);
-    await expect(recoverErrors(store, user, options)).rejects.toMatchObject({ code: 'MOBILITY_LEASE_HELD' });
-  });
 });

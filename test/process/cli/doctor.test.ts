@@ -9,12 +9,10 @@ import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
-import { MobilityError } from '../../../src/model/mobility-error.ts';
 import { runAll } from '../../../src/pipeline/run-all.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { simulateDay } from '../../../src/simulate/simulate-day.ts';
 import { type CommandResult, run as runOn } from '../../cli/kit.ts';
-import { changeRow } from '../../faults/kit.ts';
 import { androidLocation, config, type Kit, openKit } from '../../server/kit.ts';
 import { until } from '../../support/until.ts';
 
@@ -124,13 +122,6 @@ it('without a fault the doctor reports that all steps succeed, and status that a
 });
 
 describe('the first failing step is named, with its remedy:', () => {
-  it('never joined', async () => {
-    expect((await run('status')).code).toBe(0);
-    clock += 4 * day;
-    await expectBroken('called', 'never_called', { next: /link/ });
-    expect([(await run('status')).code, await states()]).toEqual([3, expect.objectContaining({ never_began: 1 })]);
-  });
-
   it('token revoked', async () => {
     await live(60);
     const [{ id }] = (await run('users', 'tokens', 'ada', '--json')).json<{ tokens: [{ id: string }] }>().tokens;
@@ -154,23 +145,6 @@ describe('the first failing step is named, with its remedy:', () => {
     ]);
   });
 
-  it('permission lost', async () => {
-    await live(2 * day);
-    await push(battery(clock));
-    clock += 2 * day;
-    await push(battery(clock));
-    await pipeline();
-    await expectBroken('located', 'no_location', { next: /"always"/ });
-    expect((await run('users', 'list', '--silent', '3')).stdout).toMatch(/ada +without locations +4 d 0 h ago/);
-  });
-
-  it('clock ahead: no run is advised, since a run does not help', async () => {
-    await live(60);
-    await push(androidLocation(clock + 40 * day));
-    await pipeline();
-    await expectBroken('stored', 'clock_ahead', { next: /^(?=.*automatic)(?!.*mobility pipeline)/ });
-  });
-
   it('killed run', async () => {
     await live(60);
     await push(androidLocation(clock));
@@ -189,14 +163,6 @@ describe('the first failing step is named, with its remedy:', () => {
     expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('PROGRAM FAULT conversion_failed')]);
   });
 
-  it('disk full: the advice is to make space, not to run the pipeline', async () => {
-    await live(60);
-    await push(androidLocation(clock));
-    const apply = () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'expected space to write, found none'));
-    await runPipeline({ ...kit.store, trips: { ...kit.store.trips, apply } }, ada, { log: silentLog, now });
-    await expectBroken('moved', 'run_failed', { next: /^free space/ });
-  });
-
   it('wrong study: the token of a participant names it', async () => {
     await run('study', 'create', 'sunny');
     const wrong = `nrelop_rainy_default_${'x'.repeat(32)}`;
@@ -209,32 +175,9 @@ describe('the first failing step is named, with its remedy:', () => {
     expect(result.stdout).not.toContain('xxxx');
   });
 
-  it('old app', async () => {
-    await kit.post('/profile/update', { user: token, update_doc: { client_app_version: '0.9.1' } });
-    const locations = Array.from({ length: 20 }, (_, i) => {
-      const { metadata, data } = androidLocation(clock + i) as { metadata: JsonObject; data: JsonObject };
-      return { metadata: { ...metadata, platform: 'blackberry' }, data };
-    });
-    await push(...locations);
-    await pipeline();
-    await expectBroken('converted', 'set_aside', { why: /version 0\.9\.1/ });
-  });
-
   it.each([
-    [
-      'encrypted',
-      'stored',
-      /encryption key/,
-      '/pub',
-      (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1cCAw${i}` }),
-    ],
-    [
-      'unknown_messages',
-      'stored',
-      /set up the app again/,
-      '/pub',
-      (i: number) => ({ position: '52.5 13.4', tst: clock + i }),
-    ],
+    ['encrypted', 'stored', /encryption key/, '/pub', (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1${i}` })],
+    ['unknown_messages', 'stored', /set up the app/, '/pub', (i: number) => ({ position: '52.5', tst: clock + i })],
     ['misdated', 'located', /receiver/, '/pub', (i: number) => ({ ...owntracks(clock + i), tst: 1_176_500_000 + i })],
     ['inexact', 'located', /Precise Location/, '/pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
     ['inexact', 'located', /Precise Location/, '/usercache/put', (i: number) => sent(clock + i, { accuracy: 2500 })],
@@ -263,13 +206,6 @@ describe('the first failing step is named, with its remedy:', () => {
     await send(message(100_000));
     await pipeline();
     await expectBroken(link, code, { next });
-  });
-
-  it('damaged row', async () => {
-    await live(60);
-    changeRow(folder(), ada, ['profiles', 'profile'], () => 'no JSON');
-    await expectBroken('registered', 'damaged', { why: /profiles/, next: /backup/ });
-    expect((await run('status')).stdout).toMatch(/^ {2}behind +ada: .*damaged/m);
   });
 
   it('a gap in a day, with the entries that the phone sent during it', async () => {

@@ -197,26 +197,6 @@ it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run d
   expect([next.code, JSON.parse(next.stdout)]).toMatchObject([0, { busy: 0, failed: 0, done: 12 - done }]);
 });
 
-it('Ctrl-C ends an erasure with a receipt of the erased users, and the same command erases the others', async () => {
-  const { address, folder, on, begin } = await simulated(1);
-  const store = await storeAt(address);
-  const names = Array.from({ length: 300 }, (_, i) => `person-${i}`);
-  for (const name of names) await store.users.register(name, { now: 1 });
-  const file = join(folder, 'names.txt');
-  await writeFile(file, names.join('\n'));
-  const line = `erase --file ${file} --yes --json`;
-  const erasing = await begin(line);
-  await until(async () => (await store.unfinished()).length > 0);
-  process.kill(erasing.pid, 'SIGINT');
-  const first = await erasing.exit;
-  const erased = JSON.parse(first.stdout).users.length;
-  expect([first.code, erased > 0, erased < 300]).toEqual([130, true, true]);
-  expect(first.stderr).toContain(`interrupted: ${300 - erased} users not erased; repeat the command`);
-  const next = await on(line);
-  expect([next.code, next.stderr]).toEqual([0, expect.not.stringContaining('interrupted')]);
-  expect(await store.users.list({ limit: 10 })).toMatchObject([{ user_email: ada }]);
-});
-
 /** The people of an export that are finished. */
 const finishedIn = async (out: string): Promise<string[]> =>
   (await readdir(join(out, '.parts')).catch(() => []))
@@ -450,14 +430,3 @@ it('Ctrl-C ends a simulation with 130, and the command in its message adds the o
 });
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, one) => sum + one, 0);
-
-it('a server stops with 0 at SIGTERM and at Ctrl-C', async () => {
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-    const folder = tempFolder();
-    const env = { MOBILITY_STORE: join(folder, 'store') };
-    const server = await start(['serve', '--auth', 'dev', '--port', '0', '--workers', '1'], { env });
-    await until(() => server.output().stderr.includes('listens on'));
-    process.kill(server.pid, signal);
-    expect((await server.exit).code).toBe(0);
-  }
-});

@@ -131,7 +131,8 @@ describe('several workers', () => {
     expect(await counted(puts)).toBe(20);
     expect(await counted('mobility_call_seconds_count{handler="userCache.put"}')).toBe(20);
     expect(await counted('process_resident_memory_bytes')).toBeLessThan(1.4 * memory);
-    expect((await server.stop()).code).toBe(0);
+    process.kill(server.pid, 'SIGINT'); // Ctrl-C
+    expect((await server.exit).code).toBe(0);
     const errors = logLines().filter(({ level }) => level === 'ERROR');
     expect(errors).toContainEqual(expect.objectContaining({ message: expect.stringContaining('ended with SIGKILL') }));
   });

@@ -7,7 +7,7 @@ import type { MongoOptions } from '../../../src/store/mongodb/connect.ts';
 import { mongoIndexes } from '../../../src/store/mongodb/layout.ts';
 import { openMongoEngine } from '../../../src/store/mongodb/mongodb-engine.ts';
 import type { Engine, WritableRows } from '../../../src/store/rows/rows.ts';
-import { accounts, documents, profiles, trips } from '../../../src/store/rows/tables.ts';
+import { accounts, documents, trips } from '../../../src/store/rows/tables.ts';
 import {
   accountOf,
   documentOf,
@@ -102,12 +102,6 @@ describeOnServers('MongoDB', (server) => {
       expect((await client.db().collection('trips').indexes()).length).toBe(mongoIndexes().trips!.length + 1);
     });
 
-    it('begins every index with the user, where the table has one', () => {
-      for (const table of [accounts, documents, profiles, trips]) {
-        for (const { key } of mongoIndexes()[table.name]!) expect(Object.keys(key)[0]).toBe('user');
-      }
-    });
-
     it('opens for processes that create the store at the same moment', async () => {
       const address = newDatabase(server());
       const engines = await Promise.all(Array.from({ length: 4 }, () => openMongoEngine(address)));
@@ -115,14 +109,6 @@ describeOnServers('MongoDB', (server) => {
       await Promise.all(engines.map((engine, i) => put(engine, user, trips, [tripOf(user, i)])));
       expect(await engines[0]!.read((rows) => rows.total(trips, { user }))).toBe(4);
       for (const engine of engines) await engine.close();
-    });
-
-    it('refuses a database without a store if none may be created, and leaves it empty', async () => {
-      const address = newDatabase(server());
-      await rejects(openMongoEngine(address, { make: false }), 'MOBILITY_STORE_ADDRESS');
-      await withClient(address, async (client) => expect(await collectionsIn(client)).toEqual([]));
-      await (await openMongoEngine(address)).close();
-      await (await openMongoEngine(address, { make: false })).close();
     });
 
     it('refuses another format and names both', async () => {

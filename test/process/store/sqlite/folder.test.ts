@@ -1,6 +1,6 @@
 // The folder of an embedded store: how it is made, and what is checked at every opening.
 import { createHash } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { cp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { connect } from '../../../../src/store/sqlite/driver.ts';
@@ -66,23 +66,6 @@ describe('a new store', () => {
     const names = (await readdir(folder)).sort();
     expect(names).toEqual([database, `${database}-shm`, `${database}-wal`]);
     for (const name of names) expect([name, (await stat(join(folder, name))).mode & 0o777]).toEqual([name, 0o600]);
-  });
-
-  it('may share its folder with other files', async () => {
-    const folder = tempFolder();
-    await mkdir(join(folder, 'logs'));
-    await writeFile(join(folder, 'notes.txt'), 'mine');
-    await openStoreIn(folder);
-    expect(await readFile(join(folder, 'notes.txt'), 'utf8')).toBe('mine');
-  });
-
-  it('is made once when many open it simultaneously, and leaves no temporary files', async () => {
-    const folder = join(tempFolder(), 'store');
-    const stores = await Promise.all(numbers(0, 8).map(() => openStoreIn(folder)));
-    const user = await newPerson(stores[0]!);
-    await Promise.all(stores.map((_store, i) => user.put([fix(i)])));
-    expect(await user.on(stores[0]!).waiting()).toHaveLength(8);
-    expect((await readdir(folder)).every((name) => name.startsWith(database) && name.length <= 15)).toBe(true);
   });
 
   it('is not made by an opening that may not make one, nor at the path of a file, or below one', async () => {
