@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { median } from '../../src/model/geo/quantile.ts';
-import { freshProgram, type Program } from '../cli/kit.ts';
+import { type Program, simulatedProgram } from '../cli/kit.ts';
 
 type Row = Record<string, string>;
 
@@ -12,19 +12,18 @@ let program: Program;
 let exact: Row[];
 
 beforeAll(async () => {
-  program = await freshProgram();
-  await program.succeed(['simulate', '--users', '4', '--days', '12', '--seed', 'coarse']);
-  await program.succeed(['pipeline', '--all']);
+  program = await simulatedProgram('--users 4 --days 12 --seed coarse');
   ({ places: exact } = await exported('exact'));
 }, 120_000);
 
+const tableIn = async (name: string, kind: string): Promise<Row[]> =>
+  parse(await readFile(join(program.folder, name, `${kind}.csv`), 'utf8'), { columns: true });
+
 /** The tables of an export. */
-async function exported(name: string, ...flags: string[]): Promise<Record<'trips' | 'places' | 'points', Row[]>> {
-  const out = join(program.folder, name);
-  await program.succeed(['export', '--all', '--format', 'csv', ...flags, '--out', out]);
-  const table = async (kind: string): Promise<Row[]> =>
-    parse(await readFile(join(out, `${kind}.csv`), 'utf8'), { columns: true });
-  return { trips: await table('trips'), places: await table('places'), points: await table('points') };
+async function exported(name: string, flags = ''): Promise<Record<'trips' | 'places' | 'points', Row[]>> {
+  await program.succeed(`export --all --format csv${flags} --out ${join(program.folder, name)}`);
+  const [trips, places, points] = ['trips', 'places', 'points'].map((kind) => tableIn(name, kind));
+  return { trips: await trips!, places: await places!, points: await points! };
 }
 
 /** m east and north of the middle of the cell under attack */
@@ -55,11 +54,11 @@ const seconds = (text: string | undefined): number => Date.parse(text!) / 1000;
 const coordinates = (row: Row): string => row.geometry!.replace(/^POINT /, '');
 
 function spotOf(row: Row, middle: Row): Spot {
-  const [[lon, lat], [lon0, lat0]] = [row, middle].map((one) =>
+  const of = (one: Row) =>
     coordinates(one)
       .match(/-?[\d.]+/g)!
-      .map(Number),
-  ) as [[number, number], [number, number]];
+      .map(Number) as [number, number];
+  const [[lon, lat], [lon0, lat0]] = [of(row), of(middle)];
   return { x: (lon - lon0) * 111_195 * Math.cos((lat0 * Math.PI) / 180), y: (lat - lat0) * 111_195 };
 }
 
@@ -88,9 +87,8 @@ function targetsIn({ trips, places, points }: Awaited<ReturnType<typeof exported
       const line = (pointsOf.get(trip.trip_id!) ?? []).filter(isSeen);
       if (line.length < 2) return [];
       const starts = ids.has(trip.start_place_id!) ? [wayOf(line, middle, trip, trip.started_at)] : [];
-      return ids.has(trip.end_place_id!)
-        ? [...starts, wayOf(line.toReversed(), middle, trip, trip.finished_at)]
-        : starts;
+      const ends = ids.has(trip.end_place_id!) ? [wayOf(line.toReversed(), middle, trip, trip.finished_at)] : [];
+      return [...starts, ...ends];
     });
     const around = seen.map((row) => spotOf(row, middle)).filter((spot) => far(spot) < 4 * size);
     return [{ truth, ways, around }];
@@ -122,68 +120,45 @@ function search(size: number, cost: (spot: Spot) => number): Spot {
 const misfit = (off: number[], most: number): number =>
   off.reduce((sum, one) => sum + Math.min(most, Math.abs(one)), 0) / Math.max(1, off.length);
 
+type Attack = (target: Target, size: number) => Spot;
+/** The spot that fits best; `offOf`: how much each way is off for a spot. */
+const best = (most: number, offOf: (ways: Way[], spot: Spot) => number[]): Attack => {
+  return ({ ways }, size) => search(size, (spot) => misfit(offOf(ways, spot), most * size));
+};
+
 /** m from the straight line through the first visible leg */
 function fromLine(spot: Spot, [a, b]: Spot[]): number {
   const [dx, dy] = [b!.x - a!.x, b!.y - a!.y];
   return ((spot.x - a!.x) * dy - (spot.y - a!.y) * dx) / Math.max(1, Math.hypot(dx, dy));
 }
 
-const attacks: Record<string, (target: Target, size: number) => Spot> = {
+const attacks: Record<string, Attack> = {
   'the rim of what is hidden': ({ ways, around }, size) =>
     search(size, (spot) => {
       const inside = around.filter((one) => far(one, spot) < 1.5 * size - 3).length;
-      return (
-        1000 * inside +
-        misfit(
-          ways.map(({ spots }) => far(spots[0]!, spot) - 1.5 * size),
-          0.6 * size,
-        )
-      );
+      const off = ways.map(({ spots }) => far(spots[0]!, spot) - 1.5 * size);
+      return 1000 * inside + misfit(off, 0.6 * size);
     }),
-  'first visible points': ({ ways }, size) =>
-    search(size, (spot) => {
-      const off = ways.map(({ spots }) => far(spots[0]!, spot));
-      const middle = median(off);
-      return misfit(
-        off.map((one) => one - middle),
-        0.6 * size,
-      );
-    }),
-  'straight lines that meet': ({ ways }, size) =>
-    search(size, (spot) =>
-      misfit(
-        ways.map(({ spots }) => fromLine(spot, spots)),
-        0.2 * size,
-      ),
-    ),
-  'longer lines that meet': ({ ways }, size) =>
-    search(size, (spot) =>
-      misfit(
-        ways.map(({ spots }) => fromLine(spot, [spots[0]!, spots[3] ?? spots.at(-1)!])),
-        0.2 * size,
-      ),
-    ),
-  'times and speeds': ({ ways }, size) =>
-    search(size, (spot) =>
-      misfit(
-        ways.map(({ spots, seconds, speed }) => far(spots[0]!, spot) - seconds * speed),
-        0.6 * size,
-      ),
-    ),
-  lengths: ({ ways }, size) =>
-    search(size, (spot) =>
-      misfit(
-        ways.map(({ spots, metres }) => far(spots[0]!, spot) - metres),
-        0.6 * size,
-      ),
-    ),
+  'first visible points': best(0.6, (ways, spot) => {
+    const off = ways.map(({ spots }) => far(spots[0]!, spot));
+    const middle = median(off);
+    return off.map((one) => one - middle);
+  }),
+  'straight lines that meet': best(0.2, (ways, spot) => ways.map(({ spots }) => fromLine(spot, spots))),
+  'longer lines that meet': best(0.2, (ways, spot) =>
+    ways.map(({ spots }) => fromLine(spot, [spots[0]!, spots[3] ?? spots.at(-1)!])),
+  ),
+  'times and speeds': best(0.6, (ways, spot) =>
+    ways.map(({ spots, seconds, speed }) => far(spots[0]!, spot) - seconds * speed),
+  ),
+  lengths: best(0.6, (ways, spot) => ways.map(({ spots, metres }) => far(spots[0]!, spot) - metres)),
 };
 
 describe.each([100, 250])('a coarse export with cells of %d m', (size) => {
   let targets: Target[];
 
   beforeAll(async () => {
-    targets = targetsIn(await exported(`coarse-${size}`, '--coarse', `${size}m`), size);
+    targets = targetsIn(await exported(`coarse-${size}`, ` --coarse ${size}m`), size);
   }, 120_000);
 
   it.each(Object.keys(attacks))('does not give stays away by %s', (name) => {
@@ -194,7 +169,7 @@ describe.each([100, 250])('a coarse export with cells of %d m', (size) => {
 });
 
 it('shows no location within one and a half cells of a stay, on any trip of the person', async () => {
-  const { places, points } = await exported('hidden', '--coarse', '200m');
+  const { places, points } = await exported('hidden', ' --coarse 200m');
   const cells = grouped(places, ({ user_id }) => user_id!);
   const near = points.filter((row) => cells.get(row.user_id!)!.some((place) => far(spotOf(row, place)) < 299));
   expect(points.length).toBeGreaterThan(100);
@@ -204,7 +179,7 @@ it('shows no location within one and a half cells of a stay, on any trip of the 
 it('stays of a home at the border of two cells are all in one of them', async () => {
   const { latitude, rows } = mostVisited();
   const size = (latitude * 111_195) / Math.round((latitude * 111_195) / 100);
-  const { places } = await exported('border', '--coarse', `${size}`);
+  const { places } = await exported('border', ` --coarse ${size}`);
   expect(rows.length).toBeGreaterThan(10);
   expect(new Set(rows.map((i) => coordinates(places[i]!))).size).toBe(1);
 });
@@ -218,19 +193,16 @@ function mostVisited(): { latitude: number; rows: number[] } {
 }
 
 it('times, lengths and durations end at the end of the visible path', async () => {
-  const { trips, places, points } = await exported('times', '--coarse', '100m');
+  const { trips, places, points } = await exported('times', ' --coarse 100m');
   const pointsOf = grouped(points, ({ trip_id }) => trip_id!);
   for (const trip of trips) {
     const line = pointsOf.get(trip.trip_id!) ?? [];
     const [start, end] = [trip.started_at, trip.finished_at].map(seconds) as [number, number];
     const shown = [line[0]?.tracked_at ?? trip.started_at, line.at(-1)?.tracked_at ?? trip.started_at];
-    expect([trip.started_at, trip.finished_at, Number(trip.duration_s)]).toEqual([
-      ...shown,
-      expect.closeTo(end - start, 3),
-    ]);
-    const [arrived, left] = [trip.end_place_id, trip.start_place_id].map(
-      (id) => places.find((one) => one.place_id === id)!,
-    );
+    const seconds_ = expect.closeTo(end - start, 3);
+    expect([trip.started_at, trip.finished_at, Number(trip.duration_s)]).toEqual([...shown, seconds_]);
+    const placeOf = (id?: string) => places.find((one) => one.place_id === id);
+    const [arrived, left] = [placeOf(trip.end_place_id), placeOf(trip.start_place_id)];
     expect([left!.finished_at, arrived!.started_at]).toEqual([trip.started_at, trip.finished_at]);
     const spots = line.map((row) => spotOf(row, left!));
     const straight = spots.slice(1).reduce((sum, spot, i) => sum + far(spot, spots[i]), 0);
@@ -246,22 +218,17 @@ it('times, lengths and durations end at the end of the visible path', async () =
 });
 
 it('no table shows the times of a day more exactly than in quarters of an hour', async () => {
-  await exported('quarters', '--coarse', '100m');
-  const [people, days] = await Promise.all(
-    ['people', 'days'].map(
-      async (kind): Promise<Row[]> =>
-        parse(await readFile(join(program.folder, 'quarters', `${kind}.csv`), 'utf8'), { columns: true }),
-    ),
-  );
-  for (const { user_id, observed_s } of people!) {
-    const own = days!.filter((day) => day.user_id === user_id);
+  await exported('quarters', ' --coarse 100m');
+  const [people, days] = [await tableIn('quarters', 'people'), await tableIn('quarters', 'days')];
+  for (const { user_id, observed_s } of people) {
+    const own = days.filter((day) => day.user_id === user_id);
     expect(Number(observed_s)).toBe(own.reduce((sum, day) => sum + Number(day.observed_s), 0));
     for (const day of own) expect(Number(day.observed_s) % 900).toBe(0);
   }
 });
 
 it('the manifest states what is protected and what is not', async () => {
-  await exported('manifest', '--coarse', '250m');
+  await exported('manifest', ' --coarse 250m');
   const { treatment } = JSON.parse(await readFile(join(program.folder, 'manifest', 'datapackage.json'), 'utf8'));
   expect(treatment).toMatchObject({ coarse: 250, pseudonyms: false });
   expect(treatment.protected.join()).toContain('where in its cell of 250 m a stay lies');
@@ -269,7 +236,7 @@ it('the manifest states what is protected and what is not', async () => {
 });
 
 it('ids reveal nothing about the exact times that the ids of the store are made of', async () => {
-  const { trips } = await exported('ids', '--coarse', '100m');
+  const { trips } = await exported('ids', ' --coarse 100m');
   const known = new Set(exact.flatMap((row) => [row.place_id, row.starting_trip_id, row.ending_trip_id]));
   expect(trips.filter(({ trip_id, start_place_id: id }) => known.has(trip_id) || known.has(id))).toEqual([]);
 });

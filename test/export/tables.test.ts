@@ -20,10 +20,11 @@ import { idOf } from '../../src/model/ids.ts';
 import { plainMode } from '../../src/model/modes.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { Store } from '../../src/store/store.ts';
-import { freshProgram, type Program } from '../cli/kit.ts';
+import { freshProgram, type Program, simulatedProgram } from '../cli/kit.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
+import { words } from '../support/words.ts';
 
 type Row = Record<string, string>;
 
@@ -33,8 +34,10 @@ let program: Program;
 let trip: Row;
 const out = (name: string) => join(program.folder, name);
 const csv = async (path: string): Promise<Row[]> => parse(await readFile(out(path)), { columns: true });
-const csvOf = (name: string, ...kinds: string[]): Promise<Row[][]> =>
-  Promise.all(kinds.map((kind) => csv(`${name}/${kind}.csv`)));
+async function csvOf<T extends string>(name: string, ...kinds: T[]): Promise<Record<T, Row[]>> {
+  const found = await Promise.all(kinds.map(async (kind) => [kind, await csv(`${name}/${kind}.csv`)]));
+  return Object.fromEntries(found);
+}
 const manifestOf = async (name: string) => JSON.parse(await readFile(out(`${name}/datapackage.json`), 'utf8'));
 
 /** Exports everybody as CSV into a folder, or as the flags say. */
@@ -49,16 +52,13 @@ const sum = (rows: readonly Record<string, unknown>[], ...names: string[]): numb
 const idsIn = (rows: readonly Row[], name: string) => new Set(rows.map((row) => row[name]!));
 
 beforeAll(async () => {
-  program = await freshProgram();
-  await program.succeed(['simulate', '--users', '2', '--days', '2', '--seed', 'tables']);
-  await program.succeed(['pipeline', '--all']);
+  program = await simulatedProgram('--users 2 --days 2 --seed tables');
   await exportTo('csv');
   [trip] = (await csv('csv/trips.csv')) as [Row];
 });
 
 it('sections name their trip, points their section, trips their places, and days count them', async () => {
-  const kinds = ['trips', 'sections', 'points', 'places', 'days'];
-  const [trips, sections, points, places, days] = (await csvOf('csv', ...kinds)) as [Row[], Row[], Row[], Row[], Row[]];
+  const { trips, sections, points, places, days } = await csvOf('csv', 'trips', 'sections', 'points', 'places', 'days');
   expect(trips.length).toBeGreaterThan(4);
   expect(idsIn(trips, 'user_id').size).toBe(2);
   const [tripIds, placeIds] = [idsIn(trips, 'trip_id'), idsIn(places, 'place_id')];
@@ -231,9 +231,11 @@ it('check-geojson finds no error in any GeoJSON that the program writes', async 
   await exportTo('maps', '--format', 'geojson');
   const kinds = ['trips', 'sections', 'places', 'points'];
   const texts = await Promise.all(kinds.map((kind) => readFile(out(`maps/${kind}.geojson`), 'utf8')));
-  const { user_id, day } = trip;
-  texts.push((await program.run(['export', '--user', user_id!, '--trips'])).stdout);
-  texts.push((await program.run(['diary', '--user', user_id!, '--day', day!, '--geojson', '-'])).stdout);
+  for (const line of [
+    `export --user ${trip.user_id} --trips`,
+    `diary --user ${trip.user_id} --day ${trip.day} --geojson -`,
+  ])
+    texts.push((await program.run(line)).stdout);
   for (const text of texts) {
     const checked = check(text) as { features: object[] }; // throws with the place of what is wrong
     expect(checked.features.length).toBeGreaterThan(2);
@@ -262,7 +264,7 @@ it('pseudonyms hide names, UUIDs and ids derived from them, join tables as befor
     Object.entries(row).flatMap(([name, id]) => (/_id$/.test(name) && name !== 'user_id' && id !== '' ? [id] : []));
   /** The ids in the order of people under pseudonyms. */
   const idsOf = async (name: string, nameOf = (id: string) => id) => {
-    const all = await csvOf(name, 'trips', 'sections', 'places', 'points');
+    const all: Row[][] = Object.values(await csvOf(name, 'trips', 'sections', 'places', 'points'));
     const byPerson = (a: Row, b: Row) => nameOf(a.user_id!).localeCompare(nameOf(b.user_id!));
     return all.flatMap((rows) => rows.toSorted(byPerson)).flatMap(named);
   };
@@ -271,7 +273,7 @@ it('pseudonyms hide names, UUIDs and ids derived from them, join tables as befor
   expect(plain.map((id) => replaced.get(id))).toEqual(hidden);
   expect(new Set(replaced.values()).size).toBe(replaced.size);
   const firstPlaces = trips.map(({ user_id }) => idOf(user_id!, 'place', 'first'));
-  const people = (await csvOf('other', 'people')).flat().map(({ user_id }) => user_id!);
+  const people = (await csv('other/people.csv')).map(({ user_id }) => user_id!);
   const known = new Set([...plain, ...firstPlaces, ...people, ...(await idsOf('other'))]);
   expect([...hidden, ...idsIn(await csv('p1/people.csv'), 'user_id')].filter((id) => known.has(id))).toEqual([]);
   const asked = ['export', '--all', '--format', 'csv', '--out', out('no'), '--pseudonyms'];
@@ -302,13 +304,10 @@ it('an export that fails leaves no file, and the same command works later', asyn
 });
 
 it('of two simultaneous exports into one folder one is refused, and the files are from the other', async () => {
-  for (const kinds of [[], ['--kind', 'places', '--kind', 'entries'], ['--kind', 'entries']]) {
+  for (const kinds of ['', ' --kind places --kind entries', ' --kind entries']) {
     const to = out(`both-${kinds.length}`);
-    const both = await Promise.all(
-      [['--all'], ['--user', trip.user_id!]].map((whom) =>
-        program.run(['export', ...whom, '--format', 'csv', ...kinds, '--out', to]),
-      ),
-    );
+    const line = (whom: string) => `export ${whom} --format csv${kinds} --out ${to}`;
+    const both = await Promise.all(['--all', `--user ${trip.user_id}`].map((whom) => program.run(line(whom))));
     expect(both.map(({ code }) => code).sort()).toEqual([0, 2]);
     const { resources } = JSON.parse(await readFile(join(to, 'datapackage.json'), 'utf8'));
     for (const { path, hash } of resources) {
@@ -329,9 +328,9 @@ it('text that a spreadsheet would run as a formula is escaped, and no name break
   const pieces: (string | Uint8Array)[] = [];
   const writer = { write: async (piece: string | Uint8Array) => void pieces.push(piece) };
   const columns = [
-    { name: 'a', type: 'text', meaning: '' },
-    { name: 'n', type: 'number', meaning: '' },
-  ] as const;
+    { name: 'a', type: 'text', meaning: '' } as const,
+    { name: 'n', type: 'number', meaning: '' } as const,
+  ];
   await csvWriter(writer, columns).rows([{ a: '=HYPERLINK("x")', n: -1.5 }]);
   expect(pieces.join('')).toBe(`"'=HYPERLINK(""x"")",-1.5\n`);
   const row = { section_id: 's', user_name: '</name>&\u0001"', mode: 'walking', latitude: 1, longitude: 2 };
@@ -342,17 +341,12 @@ it('text that a spreadsheet would run as a formula is escaped, and no name break
 it('geometry, time and modes have formats that other programs read', () => {
   expect(wkt({ type: 'LineString', coordinates: [[18.06, 59.33]] })).toBe('LINESTRING (18.06 59.33, 18.06 59.33)');
   const bytes = Buffer.from(wkb({ type: 'Point', coordinates: [18.06, -59.33] }));
-  const [order, type, x, y] = [
-    bytes.readUInt8(0),
-    bytes.readUInt32LE(1),
-    bytes.readDoubleLE(5),
-    bytes.readDoubleLE(13),
-  ];
-  expect([order, type, x, y]).toEqual([1, 1, 18.06, -59.33]);
+  const found = [bytes.readUInt8(0), bytes.readUInt32LE(1), bytes.readDoubleLE(5), bytes.readDoubleLE(13)];
+  expect(found).toEqual([1, 1, 18.06, -59.33]);
   expect(localText(1_711_846_800.5, 'Europe/Stockholm')).toBe('2024-03-31T03:00:00.500');
   expect(localText(1_711_846_800, 'Europe/Stockholm')).toBe('2024-03-31T03:00:00');
-  const words = ['MotionTypes.ON_FOOT', 'PredictedModeTypes.LIGHT_RAIL', 'MotionTypes.IN_VEHICLE'];
-  expect(words.map(plainMode)).toEqual(['walking', 'light_rail', 'vehicle']);
+  const modes = ['MotionTypes.ON_FOOT', 'PredictedModeTypes.LIGHT_RAIL', 'MotionTypes.IN_VEHICLE'];
+  expect(modes.map(plainMode)).toEqual(['walking', 'light_rail', 'vehicle']);
 });
 
 /** Time, latitude, longitude, speed in m/s: how a fix is compared, sorted by time. */
@@ -373,13 +367,10 @@ const readers: Record<string, (text: string) => Fix[]> = {
   dawarich: (text) =>
     sorted(
       parse<Row>(text, { columns: true }).map((row) => {
-        const named = (...names: string[]) => row[names.find((name) => name in row)!]!;
-        return [
-          named('timestamp', 'time', 'date', 'datetime'),
-          named('lat', 'latitude'),
-          named('lon', 'lng', 'long', 'longitude'),
-          named('speed', 'velocity', 'vel'),
-        ];
+        const named = (names: string) => row[words(names).find((name) => name in row)!]!;
+        return ['timestamp time date datetime', 'lat latitude', 'lon lng long longitude', 'speed velocity vel'].map(
+          named,
+        );
       }),
     ),
   geopulse: (text) => {
@@ -415,15 +406,9 @@ it('a trip has the same points, times and speeds in Dawarich, GeoPulse and GPSBa
 });
 
 it('people, stops, locations and the codebook describe the same study', async () => {
-  const kinds = ['people', 'stops', 'fixes', 'trips', 'days', 'locations'];
-  await exportTo('research', ...kinds.flatMap((kind) => ['--kind', kind]));
-  const [people, stops, fixes, trips, days] = (await csvOf('research', ...kinds)) as [
-    Row[],
-    Row[],
-    Row[],
-    Row[],
-    Row[],
-  ];
+  const kinds = ['people', 'stops', 'fixes', 'trips', 'days'] as const;
+  await exportTo('research', ...[...kinds, 'locations'].flatMap((kind) => ['--kind', kind]));
+  const { people, stops, fixes, trips, days } = await csvOf('research', ...kinds);
   for (const { user_id, trips: count, observed_s } of people) {
     expect(Number(count)).toBe(trips.filter((one) => one.user_id === user_id).length);
     const own = days.filter((day) => day.user_id === user_id);
@@ -455,10 +440,9 @@ it('answers of a survey are rows, a row for each chosen answer', async () => {
   await eve.withUser('eve', (of, uuid) => putBatch(uuid, [{ metadata, data }], { store: of, now: () => ts }));
   const flags = ['--user', 'eve', '--format', 'csv', '--kind', 'answers'];
   await eve.succeed(['export', ...flags, '--out', out('answers')]);
-  expect((await csv('answers/answers.csv')).map(({ survey, question, answer }) => [survey, question, answer])).toEqual([
-    ['Demographics', 'household.cars', '2'],
-    ['Demographics', 'household.bikes', '1'],
-    ['Demographics', 'household.bikes', '3'],
-    ['Demographics', 'attractive_stops', 'yes'],
-  ]);
+  const found = (await csv('answers/answers.csv')).map(
+    ({ survey, question, answer }) => `${survey} ${question} ${answer}`,
+  );
+  const answers = ['household.cars 2', 'household.bikes 1', 'household.bikes 3', 'attractive_stops yes'];
+  expect(found).toEqual(answers.map((answer) => `Demographics ${answer}`));
 });
