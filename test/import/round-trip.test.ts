@@ -54,15 +54,12 @@ it('an imported user is exported byte for byte', async () => {
   await roundTrip(from, 'ada');
 });
 
-it.each(['android', 'ios'] as const)(
-  'days of %s are the same after export and import, byte for byte',
-  async (platform) => {
-    const from = await freshProgram();
-    await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
-    await from.run(['pipeline', '--all']);
-    await roundTrip(from, 'sim-r-1@example.org');
-  },
-);
+it.each(['android', 'ios'] as const)('days of %s are the same after export and import', async (platform) => {
+  const from = await freshProgram();
+  await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
+  await from.run(['pipeline', '--all']);
+  await roundTrip(from, 'sim-r-1@example.org');
+});
 
 it('an import does not change present fields of the profile, nor an entry that was recovered', async () => {
   const uuid = '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11';

@@ -17,7 +17,7 @@ const pathOf = (name: string): string => fileURLToPath(new URL(`../../${name}`, 
 const sample = (name: string): string => readFileSync(pathOf(`examples/deploy/${name}`), 'utf8');
 
 let folder: string;
-beforeAll(async () => {
+beforeAll(() => {
   folder = tempFolder();
 });
 
@@ -98,90 +98,88 @@ const proxies: Record<string, Proxy> = {
 const large = 65 * 1024 * 1024; // bytes: a little more than the proxies and the server allow
 
 // Skipped also where everything is required: Debian's archive may no longer have these versions.
-describe.skipIf(!Object.values(proxies).every(({ program }) => existsSync(program)))(
-  'a proxy (npm run test:proxies)',
-  () => {
-    describe.each(Object.entries(proxies))('%s', (_, { program, prepare }) => {
-      let server: RunningServer;
-      let home: string;
-      let stop: () => Promise<void>;
-      let call: (
-        path: string,
-        body?: string | number,
-        ...more: string[]
-      ) => { status: string; head: string; body: string };
+const hasProxies = Object.values(proxies).every(({ program }) => existsSync(program));
+describe.skipIf(!hasProxies)('a proxy (npm run test:proxies)', () => {
+  describe.each(Object.entries(proxies))('%s', (_, { program, prepare }) => {
+    let server: RunningServer;
+    let home: string;
+    let stop: () => Promise<void>;
+    let call: (
+      path: string,
+      body?: string | number,
+      ...more: string[]
+    ) => { status: string; head: string; body: string };
 
-      const look = (): void => {
-        for (const path of ['/me/day/2024-03-12', '/me/month/2024-03', '/study/walks/p/k7m2qx31/2024-03-12'])
-          call(path, '', '-X', 'GET');
+    const look = (): void => {
+      for (const path of ['/me/day/2024-03-12', '/me/month/2024-03', '/study/walks/p/k7m2qx31/2024-03-12'])
+        call(path, '', '-X', 'GET');
+    };
+
+    beforeAll(async () => {
+      server = await startServer(join(folder, 'store'), { env: { MOBILITY_AUTH: 'token' } });
+      home = await mkdtemp(join(folder, 'proxy-'));
+      const port = await freePort();
+      const args = await prepare(home, port, server.url);
+      const env = { ...process.env, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
+      const output = openSync(join(home, 'output'), 'w');
+      const child = spawn(program, args, { stdio: ['ignore', output, output], env });
+      closeSync(output);
+      stop = async () => {
+        if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
       };
-
-      beforeAll(async () => {
-        server = await startServer(join(folder, 'store'), { env: { MOBILITY_AUTH: 'token' } });
-        home = await mkdtemp(join(folder, 'proxy-'));
-        const port = await freePort();
-        const args = await prepare(home, port, server.url);
-        const env = { ...process.env, HOME: home, XDG_DATA_HOME: home, XDG_CONFIG_HOME: home };
-        const output = openSync(join(home, 'output'), 'w');
-        const child = spawn(program, args, { stdio: ['ignore', output, output], env });
-        closeSync(output);
-        stop = async () => {
-          if (child.exitCode === null && child.kill('SIGTERM')) await once(child, 'exit');
-        };
-        call = (path, body = '{"user":"nobody"}', ...more) => {
-          const input = typeof body === 'number' ? Buffer.alloc(body, ' ') : body;
-          const curl = ['-sSik', '--max-time', '60', '--http1.1', '-H', 'Content-Type: application/json', ...more];
-          const to = [...curl, '-H', 'Expect:', '--data-binary', '@-', `https://127.0.0.1:${port}${path}`];
-          const { stdout } = spawnSync('curl', to, { input, encoding: 'utf8' });
-          const [head = '', ...rest] = stdout.split('\r\n\r\n');
-          return { status: head.split(' ')[1] ?? '', head, body: rest.join('\r\n\r\n') };
-        };
-        await until(() => call('/usercache/get').status !== '');
-      });
-      afterAll(async () => {
-        await stop();
-        await server.stop();
-      });
-
-      it('passes answers of the server on as they are', () => {
-        const { status, head, body } = call('/usercache/get');
-        expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
-        expect(head).toMatch(/content-type: application\/problem\+json/i);
-        expect(head.match(/strict-transport-security: max-age=31536000\b/gi)).toHaveLength(1);
-      });
-
-      it('passes on a body of the size that a phone has after weeks', () => {
-        const { status, body } = call('/usercache/put', 20_000_000);
-        expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
-      });
-
-      it.each(['/pub', '/overland', '/traccar'])('refuses a body that is too large on %s with 503', (path) => {
-        for (const more of [[], ['-H', 'Transfer-Encoding: chunked']]) {
-          const { status, head, body } = call(path, large, ...more);
-          expect([status, body]).toEqual(['503', expect.stringMatching(/^\{"error":/)]);
-          expect(head).toMatch(/retry-after: \d/i);
-          expect(head).toMatch(/strict-transport-security: max-age=/i);
-        }
-      });
-
-      it('does not answer 4xx by itself while the server is down', async () => {
-        look();
-        await server.stop();
-        expect(call('/pub').status).toMatch(/^5/);
-      });
-
-      it('logs no token, place or user name, whether the server is up or down', async () => {
-        look();
-        for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
-        await stop(); // now its logs are written
-        const files = readdirSync(home).filter((name) => /log$|^output$/.test(name));
-        const logs = files.map((name) => readFileSync(join(home, name), 'utf8'));
-        expect(files).toContain('output');
-        for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57|k7m2qx31|2024-03/);
-      });
+      call = (path, body = '{"user":"nobody"}', ...more) => {
+        const input = typeof body === 'number' ? Buffer.alloc(body, ' ') : body;
+        const curl = ['-sSik', '--max-time', '60', '--http1.1', '-H', 'Content-Type: application/json', ...more];
+        const to = [...curl, '-H', 'Expect:', '--data-binary', '@-', `https://127.0.0.1:${port}${path}`];
+        const { stdout } = spawnSync('curl', to, { input, encoding: 'utf8' });
+        const [head = '', ...rest] = stdout.split('\r\n\r\n');
+        return { status: head.split(' ')[1] ?? '', head, body: rest.join('\r\n\r\n') };
+      };
+      await until(() => call('/usercache/get').status !== '');
     });
-  },
-);
+    afterAll(async () => {
+      await stop();
+      await server.stop();
+    });
+
+    it('passes answers of the server on as they are', () => {
+      const { status, head, body } = call('/usercache/get');
+      expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
+      expect(head).toMatch(/content-type: application\/problem\+json/i);
+      expect(head.match(/strict-transport-security: max-age=31536000\b/gi)).toHaveLength(1);
+    });
+
+    it('passes on a body of the size that a phone has after weeks', () => {
+      const { status, body } = call('/usercache/put', 20_000_000);
+      expect([status, JSON.parse(body).status]).toEqual(['403', 403]);
+    });
+
+    it.each(['/pub', '/overland', '/traccar'])('refuses a body that is too large on %s with 503', (path) => {
+      for (const more of [[], ['-H', 'Transfer-Encoding: chunked']]) {
+        const { status, head, body } = call(path, large, ...more);
+        expect([status, body]).toEqual(['503', expect.stringMatching(/^\{"error":/)]);
+        expect(head).toMatch(/retry-after: \d/i);
+        expect(head).toMatch(/strict-transport-security: max-age=/i);
+      }
+    });
+
+    it('does not answer 4xx by itself while the server is down', async () => {
+      look();
+      await server.stop();
+      expect(call('/pub').status).toMatch(/^5/);
+    });
+
+    it('logs no token, place or user name, whether the server is up or down', async () => {
+      look();
+      for (const path of ['/traccar', '/', '//overland/']) call(`${path}?id=my-secret&lat=38.57&lon=-7.9`);
+      await stop(); // now its logs are written
+      const files = readdirSync(home).filter((name) => /log$|^output$/.test(name));
+      const logs = files.map((name) => readFileSync(join(home, name), 'utf8'));
+      expect(files).toContain('output');
+      for (const log of logs) expect(log).not.toMatch(/my-secret|38\.57|k7m2qx31|2024-03/);
+    });
+  });
+});
 
 describe('the Dockerfile', () => {
   const lines = sample('Dockerfile').replaceAll('\\\n', ' ').split('\n');
@@ -213,19 +211,17 @@ function calls(text: string): string[][] {
   });
 }
 
-it.each(named(/^Dockerfile$|^compose.*\.yaml$|\.service$/))(
-  '%s names only commands, flags and settings that exist',
-  async (name) => {
-    const found = calls(sample(name));
-    expect(found.length).toBeGreaterThan(0);
-    for (const words of found) {
-      const end = words.findIndex((word) => !/^[a-z]+$/.test(word));
-      const command = words.slice(0, end < 0 ? undefined : end);
-      const { code, stdout } = await run([...command, '--help']);
-      expect([command, code]).toEqual([command, 0]);
-      for (const flag of words.filter((word) => word.startsWith('--'))) expect(stdout).toContain(flag);
-    }
-    const documented = readFileSync(pathOf('docs/configuration.md'), 'utf8');
-    for (const setting of sample(name).match(/MOBILITY_[A-Z_]+/g) ?? []) expect(documented).toContain(setting);
-  },
-);
+const samples = named(/^Dockerfile$|^compose.*\.yaml$|\.service$/);
+it.each(samples)('%s names only commands, flags and settings that exist', async (name) => {
+  const found = calls(sample(name));
+  expect(found.length).toBeGreaterThan(0);
+  for (const words of found) {
+    const end = words.findIndex((word) => !/^[a-z]+$/.test(word));
+    const command = words.slice(0, end < 0 ? undefined : end);
+    const { code, stdout } = await run([...command, '--help']);
+    expect([command, code]).toEqual([command, 0]);
+    for (const flag of words.filter((word) => word.startsWith('--'))) expect(stdout).toContain(flag);
+  }
+  const documented = readFileSync(pathOf('docs/configuration.md'), 'utf8');
+  for (const setting of sample(name).match(/MOBILITY_[A-Z_]+/g) ?? []) expect(documented).toContain(setting);
+});

@@ -270,25 +270,22 @@ it('an export ends with the worker that is killed, and continues', async () => {
   expect((await on(line)).stderr).toMatch(/taken over from an export/);
 });
 
-it.skipIf(!canLimit)(
-  'an export that cannot finish a file reports an output error, not a usage error, and leaves no file',
-  async () => {
-    const { folder, on } = await simulated(1);
-    expect((await on('pipeline --all')).code).toBe(0);
-    const [tables, archive] = ['tables', 'archive'].map((name) => join(folder, name));
-    const exported = `export --user ${ada}`;
-    const commands = [
-      [`${exported} --format csv --kind days --kind entries --out ${tables}`, join(tables!, '.parts')],
-      [`${exported} --out ${archive}`, join(archive!, 'entries.jsonl')],
-    ] as const;
-    for (const [line, file] of commands) {
-      const { code, stderr } = await on(line, { through: ['prlimit', '--fsize=40000:'] });
-      expect([code, stderr]).toEqual([1, expect.stringContaining(`MOBILITY_OUTPUT: cannot write ${file}`)]);
-    }
-    expect([tables!, archive!].map((one) => existsSync(one))).toEqual([false, false]);
-    for (const [line] of commands) expect((await on(line)).code).toBe(0);
-  },
-);
+it.skipIf(!canLimit)('an export that cannot finish a file reports an output error and leaves no file', async () => {
+  const { folder, on } = await simulated(1);
+  expect((await on('pipeline --all')).code).toBe(0);
+  const [tables, archive] = ['tables', 'archive'].map((name) => join(folder, name));
+  const exported = `export --user ${ada}`;
+  const commands = [
+    [`${exported} --format csv --kind days --kind entries --out ${tables}`, join(tables!, '.parts')],
+    [`${exported} --out ${archive}`, join(archive!, 'entries.jsonl')],
+  ] as const;
+  for (const [line, file] of commands) {
+    const { code, stderr } = await on(line, { through: ['prlimit', '--fsize=40000:'] });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`MOBILITY_OUTPUT: cannot write ${file}`)]);
+  }
+  expect([tables!, archive!].map((one) => existsSync(one))).toEqual([false, false]);
+  for (const [line] of commands) expect((await on(line)).code).toBe(0);
+});
 
 it('several processes share the users and print one report', async () => {
   const { on } = await simulated(6);
@@ -351,33 +348,30 @@ describe('pipeline --all --every', () => {
   /** The line of a round; the time that it took may be written as "0.5 s", "12 s" or "1 min 5 s". */
   const line = /^2 users: (\d) done, .*\b\d+ days? changed, in \S.*$/gm;
 
-  it.each(['', ' --workers 2'])(
-    'processes later entries in later rounds, and exits with 0 at SIGTERM (%s)',
-    async (workers) => {
-      const { address, begin, run: inProcess } = await simulated(2);
-      const store = await storeAt(address);
-      const running = await begin(`pipeline --all --every 1s${workers}`);
-      onTestFinished(() => void running.kill());
-      // A round may come between the two whose data arrive.
-      const done = (): number =>
-        [...running.output().stderr.matchAll(line)].reduce((sum, [, count]) => sum + Number(count), 0);
-      await until(() => done() === 2);
-      for (const pid of await childrenOf(running.pid)) process.kill(pid, 'SIGKILL'); // an idle worker is replaced
-      await inProcess(['simulate', '--users', '2', '--from', '2024-03-20', '--seed', 'p']);
-      await until(() => done() >= 4);
-      const { code, stdout, stderr } = await running.stop();
-      expect([code, stdout]).toEqual([0, '']);
-      const others = stderr
-        .replaceAll(line, '')
-        .split('\n')
-        .filter((text) => text !== '');
-      // A worker that is killed after a round's end may have had the next user in hand: that user comes again.
-      const quiet =
-        /^(2 users: nothing new, nothing written, in|finishing the users in progress|stopped before the first|1 worker ended while processing a user)/;
-      expect(others.filter((text) => !quiet.test(text))).toEqual([]);
-      for (const { uuid } of await store.users.list({ limit: 10 })) expect(await store.leases.get(uuid)).toBeNull();
-    },
-  );
+  it.each(['', ' --workers 2'])('processes later entries in later rounds until SIGTERM (%s)', async (workers) => {
+    const { address, begin, run: inProcess } = await simulated(2);
+    const store = await storeAt(address);
+    const running = await begin(`pipeline --all --every 1s${workers}`);
+    onTestFinished(() => void running.kill());
+    // A round may come between the two whose data arrive.
+    const done = (): number =>
+      [...running.output().stderr.matchAll(line)].reduce((sum, [, count]) => sum + Number(count), 0);
+    await until(() => done() === 2);
+    for (const pid of await childrenOf(running.pid)) process.kill(pid, 'SIGKILL'); // an idle worker is replaced
+    await inProcess(['simulate', '--users', '2', '--from', '2024-03-20', '--seed', 'p']);
+    await until(() => done() >= 4);
+    const { code, stdout, stderr } = await running.stop();
+    expect([code, stdout]).toEqual([0, '']);
+    const others = stderr
+      .replaceAll(line, '')
+      .split('\n')
+      .filter((text) => text !== '');
+    // A worker that is killed after a round's end may have had the next user in hand: that user comes again.
+    const quiet =
+      /^(2 users: nothing new, nothing written, in|finishing the users in progress|stopped before the first|1 worker ended while processing a user)/;
+    expect(others.filter((text) => !quiet.test(text))).toEqual([]);
+    for (const { uuid } of await store.users.list({ limit: 10 })) expect(await store.leases.get(uuid)).toBeNull();
+  });
 
   it('reports an unavailable store once per round and continues when the store is available again', async () => {
     const { address, begin } = await simulated(2);

@@ -19,8 +19,11 @@ import { ended, messagesOf, spoke, startChild } from './support/kit.ts';
 // Noon of the host's day, so that the current file has this name wherever the tests run.
 const noon = new Date(2026, 2, 14, 12).getTime();
 const current = 'server-2026-03-14.log';
+const hasFull = isHere('/dev/full', existsSync('/dev/full'));
+let dir = '';
 
 beforeEach(() => {
+  dir = tempFolder();
   vi.useFakeTimers({ toFake: ['Date'], now: noon });
 });
 afterEach(() => {
@@ -62,7 +65,6 @@ async function writeBatches(dir: string, { log }: FileLog, batches: number): Pro
 
 describe('a log file', () => {
   it('has each message as one line with timestamp, level and thread id', async () => {
-    const dir = tempFolder();
     const files = await open(dir);
     files.log.write('INFO', 'one\nmessage');
     files.log.writeAll('DEBUG', ['two', 'three: ä😀']);
@@ -79,7 +81,6 @@ describe('a log file', () => {
   });
 
   it('has many lines in order, although they are formatted beside other work', async () => {
-    const dir = tempFolder();
     const files = await open(dir);
     let formatted = 0;
     const at = (i: number): string => {
@@ -102,7 +103,6 @@ describe('a log file', () => {
   });
 
   it('has lines of the configured level and above', async () => {
-    const dir = tempFolder();
     const { log, close } = await open(dir, { logLevel: 'warning' });
     for (const level of ['DEBUG', 'INFO', 'WARNING', 'ERROR'] as const) log.write(level, level);
     log.writeAll('INFO', ['no', 'no']);
@@ -122,7 +122,6 @@ describe('a log file', () => {
   });
 
   it('is continued by the next process of the day, after a line that a crash cut off', async () => {
-    const dir = tempFolder();
     for (const text of ['first', 'second']) await written(dir, [text], { kind: 'pipeline' });
     writeFileSync(join(dir, 'pipeline-2026-03-14.log'), '2026-03-14T12:00:00.0', { flag: 'a' });
     await written(dir, ['third'], { kind: 'pipeline' });
@@ -131,7 +130,6 @@ describe('a log file', () => {
   });
 
   it('has every line of a process that exits right after close; later lines are ignored', async () => {
-    const dir = tempFolder();
     expect(await ended(await startChild(dir, 'pipeline', '2000', 'close'))).toBe(0);
     expect(messagesOf(dir).map((text) => text.replace(/ of \d+$/, ''))).toEqual(numbered(2000));
     const files = await open(dir);
@@ -144,7 +142,6 @@ describe('a log file', () => {
 
 describe('rotation', () => {
   it('compresses full files and loses no line, also over a restart', async () => {
-    const dir = tempFolder();
     for (let run = 0; run < 2; run += 1) {
       const files = await open(dir, { maxSizeMiB: 0.01 });
       await writeBatches(dir, files, 10);
@@ -159,14 +156,12 @@ describe('rotation', () => {
   });
 
   it('starts a new file with the day', async () => {
-    const dir = tempFolder();
     await (await nextDay(dir)).close();
     expect(logFiles(dir)).toEqual(['server-2026-03-14.log.gz', 'server-2026-03-15.log']);
     expect(messagesOf(dir)).toEqual(['today', 'tomorrow']);
   });
 
   it('leaves the current file alone if it was begun while compressing waited for another process', async () => {
-    const dir = tempFolder();
     const other = tryLock(dir, 'archive')!;
     const files = await nextDay(dir);
     await until(() => messagesOf(dir).length === 2);
@@ -179,7 +174,6 @@ describe('rotation', () => {
   });
 
   it('keeps the newest finished files, as many as configured', async () => {
-    const dir = tempFolder();
     writeFileSync(join(dir, 'pipeline-2026-03-01.log.gz'), gzipSync('another kind\n'));
     const files = await open(dir, { maxSizeMiB: 0.005, logMaxFiles: 3 });
     await writeBatches(dir, files, 3);
@@ -197,7 +191,6 @@ describe('files that a killed process left', () => {
     writeFileSync(join(dir, name), `1:2:3:4:5:6:${text}\n`);
 
   it('are compressed by the next process: of other days, other kinds and other runs, but not twice', async () => {
-    const dir = tempFolder();
     for (const day of ['server-2026-03-12', 'pipeline-2026-03-12', 'server-2-2026-03-13'])
       leave(dir, `${day}.log`, day);
     leave(dir, 'server-2026-03-14.log', 'full');
@@ -216,7 +209,6 @@ describe('files that a killed process left', () => {
   });
 
   it('are not changed while their process runs, also by another kind of process', async () => {
-    const dir = tempFolder();
     const other = await open(dir, { kind: 'pipeline' });
     vi.setSystemTime(noon + 86_400_000);
     await (await open(dir)).close();
@@ -227,7 +219,6 @@ describe('files that a killed process left', () => {
   });
 
   it('keep all lines if the clock was set back and a name is used twice', async () => {
-    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-12.log.gz'), gzipSync('1:2:3:4:5:6:before\n'));
     leave(dir, 'server-2026-03-12.log', 'after');
     await (await open(dir)).close();
@@ -237,7 +228,6 @@ describe('files that a killed process left', () => {
 
 describe('several processes', () => {
   it('of a kind each have their own file, and the next ones continue these', async () => {
-    const dir = tempFolder();
     for (const round of [1, 2]) {
       const both = [await open(dir), await open(dir)];
       for (const [i, { log }] of both.entries()) log.write('INFO', `${i + 1} ${round}`);
@@ -249,7 +239,6 @@ describe('several processes', () => {
 
   it('leave a file to its process until that ends, also by a kill', async () => {
     vi.useRealTimers();
-    const dir = tempFolder();
     const child = await startChild(dir, 'server', '10', 'wait');
     const end = ended(child);
     await spoke(child);
@@ -268,7 +257,6 @@ describe('several processes', () => {
     ['of a server, which write through their primary,', 'server', [1], ['3']],
   ])('%s lose no line', async (_, kind, numbers, workers) => {
     vi.useRealTimers();
-    const dir = tempFolder();
     const children = await Promise.all(numbers.map(() => startChild(dir, kind, '3000', 'close', '0.02', ...workers)));
     expect(new Set(await Promise.all(children.map(ended)))).toEqual(new Set([0]));
     expect(messagesOf(dir)).toHaveLength(9000);
@@ -277,7 +265,6 @@ describe('several processes', () => {
   });
 
   it('wait with compression while another one rewrites finished files', async () => {
-    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-12.log'), 'old\n');
     const lock = tryLock(dir, 'archive')!;
     const files = await open(dir);
@@ -291,30 +278,26 @@ describe('several processes', () => {
 });
 
 describe('a fault', () => {
-  it.skipIf(!isHere('/dev/full', existsSync('/dev/full')))(
-    'of a full disk never reaches the writer; dropped lines are counted',
-    async () => {
-      const dir = tempFolder();
-      symlinkSync('/dev/full', join(dir, current));
-      const warnings: string[] = [];
-      const files = await open(dir, { warn: (text) => warnings.push(text) });
-      files.log.writeAll('INFO', ['lost 1', 'lost 2', 'lost 3']);
-      await until(() => warnings.length === 1);
-      files.log.write('INFO', 'lost 4');
-      unlinkSync(join(dir, current));
-      let written = 4;
-      await until(() => {
-        files.log.write('INFO', 'perhaps');
-        written += 1;
-        return logFiles(dir).includes(current) && messagesOf(dir).includes('perhaps');
-      });
-      await files.close();
-      const [report, ...kept] = messagesOf(dir);
-      const dropped = Number(/^Log lines dropped = (\d+) since 2026-03-14T12:00:00\S+: ENOSPC/.exec(report!)?.[1]);
-      expect(dropped + kept.length).toBe(written); // each line was either written or counted
-      expect(warnings).toHaveLength(1);
-    },
-  );
+  it.skipIf(!hasFull)('of a full disk never reaches the writer; dropped lines are counted', async () => {
+    symlinkSync('/dev/full', join(dir, current));
+    const warnings: string[] = [];
+    const files = await open(dir, { warn: (text) => warnings.push(text) });
+    files.log.writeAll('INFO', ['lost 1', 'lost 2', 'lost 3']);
+    await until(() => warnings.length === 1);
+    files.log.write('INFO', 'lost 4');
+    unlinkSync(join(dir, current));
+    let written = 4;
+    await until(() => {
+      files.log.write('INFO', 'perhaps');
+      written += 1;
+      return logFiles(dir).includes(current) && messagesOf(dir).includes('perhaps');
+    });
+    await files.close();
+    const [report, ...kept] = messagesOf(dir);
+    const dropped = Number(/^Log lines dropped = (\d+) since 2026-03-14T12:00:00\S+: ENOSPC/.exec(report!)?.[1]);
+    expect(dropped + kept.length).toBe(written); // each line was either written or counted
+    expect(warnings).toHaveLength(1);
+  });
 
   it('of a slow disk makes a bounded number of lines wait; the others are counted', async () => {
     const texts: string[] = [];
@@ -368,7 +351,6 @@ describe('a fault', () => {
   });
 
   it('of compression is reported, and the other files are compressed', async () => {
-    const dir = tempFolder();
     mkdirSync(join(dir, 'server-2026-03-12.log'));
     writeFileSync(join(dir, 'server-2026-03-13.log'), 'old\n');
     const warnings: string[] = [];

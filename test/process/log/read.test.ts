@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { createStamp, fileLine } from '../../../src/log/line-format.ts';
 import { type LogLine, type ReadOptions, type ReadStats, readLogs } from '../../../src/log/read-log.ts';
 import { tempFolder } from '../../support/clean-up.ts';
@@ -11,11 +11,15 @@ import { ended, startChild } from './support/kit.ts';
 
 const noon = Date.UTC(2026, 2, 14, 12) / 1000;
 const stamp = createStamp('UTC');
+let dir = '';
+beforeEach(() => {
+  dir = tempFolder();
+});
 const text = (time: number, message: string): string => `${fileLine(stamp(time), 'INFO', 'w1', message)}\n`;
 const texts = (...lines: [number, string][]): string => lines.map(([time, message]) => text(time, message)).join('');
 
-async function readAll(options: ReadOptions): Promise<{ lines: LogLine[]; stats: ReadStats }> {
-  const { lines, stats } = readLogs(options);
+async function readAll(options: Partial<ReadOptions> = {}): Promise<{ lines: LogLine[]; stats: ReadStats }> {
+  const { lines, stats } = readLogs({ dir, ...options });
   const found: LogLine[] = [];
   for await (const line of lines) found.push(line);
   return { lines: found, stats };
@@ -24,7 +28,6 @@ const messages = (lines: LogLine[]): string[] => lines.map(({ message }) => mess
 
 describe('reading a folder of logs', () => {
   it('returns the lines of finished and current files of all sources, day by day, in the order of each source', async () => {
-    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-13.1.log.gz'), gzipSync(texts([noon - 86_300, 'b'])));
     writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(texts([noon - 86_400, 'a'])));
     writeFileSync(join(dir, 'server-2026-03-14.10.log'), texts([noon + 3, 'd']));
@@ -33,8 +36,8 @@ describe('reading a folder of logs', () => {
     writeFileSync(join(dir, 'pipeline-2026-03-14.log'), texts([noon + 1, 'p1'], [noon + 9, 'p2']));
     writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), texts([noon + 2, 'q1']));
     writeFileSync(join(dir, 'other.log'), texts([noon, 'not ours']));
-    const { lines, stats } = await readAll({ dir });
-    const { lines: pipelines } = await readAll({ dir, kinds: ['pipeline'] });
+    const { lines, stats } = await readAll();
+    const { lines: pipelines } = await readAll({ kinds: ['pipeline'] });
     expect(messages(pipelines).sort()).toEqual(['p1', 'p2', 'q1']);
     expect(messages(lines).slice(0, 2)).toEqual(['a', 'b']);
     const of = (source: string): string[] => messages(lines.filter((line) => line.source === source));
@@ -46,33 +49,30 @@ describe('reading a folder of logs', () => {
   });
 
   it('returns the lines of a period, and does not open files of other days', async () => {
-    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-01.log'), texts([noon, 'in a file of another day']));
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a'], [noon + 1, 'b'], [noon + 2, 'c']));
     writeFileSync(join(dir, 'server-2026-03-30.log.gz'), 'not even gzip');
-    const { lines, stats } = await readAll({ dir, since: noon + 1, until: noon + 2 });
+    const { lines, stats } = await readAll({ since: noon + 1, until: noon + 2 });
     expect(messages(lines)).toEqual(['b']);
     expect(stats.unreadable).toEqual([]);
   });
 
   it('skips and counts lines that are not in the format or were cut off', async () => {
-    const dir = tempFolder();
     const torn = text(noon, 'END POST /x 0.75').slice(0, 20);
     writeFileSync(
       join(dir, 'server-2026-03-14.log'),
       `${text(noon, 'a')}something else\n\n${torn}\n${'x'.repeat(300_000)}\n${text(noon, 'b')}${torn}`,
     );
-    const { lines, stats } = await readAll({ dir });
+    const { lines, stats } = await readAll();
     expect(messages(lines)).toEqual(['a', 'b']);
     expect(stats.foreign).toBe(4);
   });
 
   it('returns lines whole that lie across two pieces of a file', async () => {
-    const dir = tempFolder();
     const many = Array.from({ length: 4000 }, (_, n): [number, string] => [noon + n, `${n} ${'ä😀'.repeat(n % 60)}`]);
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts(...many));
     writeFileSync(join(dir, 'pipeline-2026-03-14.log.gz'), gzipSync(texts(...many)));
-    const { lines, stats } = await readAll({ dir });
+    const { lines, stats } = await readAll();
     expect([lines.length, stats.foreign]).toEqual([8000, 0]);
     for (const source of ['server', 'pipeline']) {
       expect(messages(lines.filter((line) => line.source === source))).toEqual(many.map(([, message]) => message));
@@ -80,7 +80,6 @@ describe('reading a folder of logs', () => {
   });
 
   it('continues after a damaged file and names it', async () => {
-    const dir = tempFolder();
     const whole = gzipSync(
       texts(...Array.from({ length: 9000 }, (_, n): [number, string] => [noon, `a ${n} ${Math.sin(n)}`])),
     );
@@ -88,7 +87,7 @@ describe('reading a folder of logs', () => {
     writeFileSync(join(dir, 'server-2026-03-14.1.log.gz'), 'no gzip');
     mkdirSync(join(dir, 'server-2026-03-13.log'));
     writeFileSync(join(dir, 'server-2026-03-14.2.log'), texts([noon + 1, 'last']));
-    const { lines, stats } = await readAll({ dir });
+    const { lines, stats } = await readAll();
     expect(messages(lines).at(-1)).toBe('last');
     expect(lines.length).toBeGreaterThan(100);
     expect(stats.unreadable.map(({ file }) => file).sort()).toEqual([
@@ -99,27 +98,25 @@ describe('reading a folder of logs', () => {
   });
 
   it('reads a file once that exists both plain and compressed', async () => {
-    const dir = tempFolder();
     writeFileSync(join(dir, 'server-2026-03-14.log'), texts([noon, 'a']));
     writeFileSync(join(dir, 'server-2026-03-14.log.gz'), gzipSync(texts([noon, 'a'])));
-    expect(messages((await readAll({ dir })).lines)).toEqual(['a']);
+    expect(messages((await readAll()).lines)).toEqual(['a']);
   });
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
-    const dir = tempFolder();
     const children = await Promise.all([1, 2].map(() => startChild(dir, 'server', '2000', 'close', '0.01')));
     let running = true;
     void Promise.all(children.map(ended)).then(() => {
       running = false;
     });
     for (let before = 0; running; ) {
-      const { lines, stats } = await readAll({ dir });
+      const { lines, stats } = await readAll();
       expect(new Set(messages(lines)).size).toBe(lines.length);
       expect(lines.length).toBeGreaterThanOrEqual(before);
       expect(stats.unreadable).toEqual([]);
       before = lines.length;
     }
-    expect((await readAll({ dir })).lines).toHaveLength(4000);
+    expect((await readAll()).lines).toHaveLength(4000);
   });
 });
 
@@ -156,7 +153,6 @@ describe('following', () => {
   }
 
   it('returns lines written from now on, not earlier ones', async () => {
-    const dir = tempFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'old']));
     const found = await follow({ dir }, 2, async (_, looked) => {
@@ -168,7 +164,6 @@ describe('following', () => {
   });
 
   it('with a time returns the lines since then, and continues', async () => {
-    const dir = tempFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(texts([noon - 1, 'older'], [noon, 'part'])));
     writeFileSync(file, texts([noon + 1, 'live']));
@@ -177,7 +172,6 @@ describe('following', () => {
   });
 
   it('continues across rotation, compression and new sources', async () => {
-    const dir = tempFolder();
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'a']));
     const found = await follow({ dir, since: 0 }, 5, async (_, looked) => {
@@ -192,7 +186,6 @@ describe('following', () => {
   });
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
-    const dir = tempFolder();
     const found = await follow({ dir, since: 0 }, 2000, async () => {
       await ended(await startChild(dir, 'server', '2000', 'close', '0.005'));
     });

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import { tryLock } from '../../../src/log/file-lock.ts';
 import { logNames } from '../../../src/log/file-names.ts';
 import { openFileLog } from '../../../src/log/files.ts';
@@ -20,12 +20,16 @@ const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', user_email: "o'ada@e
 const eve = { uuid: 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1', user_email: 'ada@example.org.uk' };
 const erased = { uuid: `erased${'-'.repeat(30)}`, user_email: 'erased---------' };
 const stamp = createStamp('UTC');
+let dir = '';
+beforeEach(() => {
+  dir = tempFolder();
+});
 
 /** A folder whose current log file has these messages. */
 function folderWith(messages: readonly string[]): string {
-  const dir = tempFolder();
-  writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
-  return dir;
+  const folder = tempFolder();
+  writeFileSync(join(folder, 'server-2026-03-14.log'), text(messages));
+  return folder;
 }
 const callsOf = ({ uuid, user_email: email }: typeof ada): string[] => [
   line.startCall('POST', '/usercache/put'),
@@ -45,7 +49,6 @@ const bytesOf = (dir: string): string =>
     .join('');
 
 it('removes name and UUID from plain and compressed files, and changes no line of other users', async () => {
-  const dir = tempFolder();
   const day = text([...callsOf(ben), ...callsOf(ada), ...callsOf(eve)]);
   const scrubbed = text([...callsOf(ben), ...callsOf(erased), ...callsOf(eve)]);
   const foreign = Buffer.from([0xff, 0x0a, 0x80, 0x0d, 0x0a, 0x41]); // no UTF-8, no line break at the end
@@ -61,7 +64,6 @@ it('removes name and UUID from plain and compressed files, and changes no line o
 });
 
 it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
-  const dir = tempFolder();
   for (let i = 10; i < 30; i += 1) writeFileSync(join(dir, `server-2026-03-${i}.log`), text(callsOf(ada)));
   await scrubLogs(dir, [ada]);
   expect(openFilesIn(dir)).toEqual([]);
@@ -75,7 +77,7 @@ it('removes keys that a phone chose from the lines of its person, and keeps the 
     line.entryRejected(uuid, odd, null, 'key_characters'),
     own(ben.uuid, 'notes/Ada-Lovelace'),
   ];
-  const dir = folderWith(lines(ada.uuid, 'notes/Ada-Lovelace', 'Ada "L", 1'));
+  dir = folderWith(lines(ada.uuid, 'notes/Ada-Lovelace', 'Ada "L", 1'));
   const receipt = await scrubLogs(dir, [ada]);
   expect([receipt.lines, receipt.left]).toEqual([3, []]);
   const found = textOf(dir, 'server-2026-03-14.log');
@@ -91,7 +93,7 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
     line.aboutUser(ben.uuid, `unknown keys: notes/${name}, 'x'`),
   ];
   const others = linesWith(eve.user_email, 'data%40example.org');
-  const dir = folderWith([...linesWith('ada@example.org', 'ada%40example.org'), ...others]);
+  dir = folderWith([...linesWith('ada@example.org', 'ada%40example.org'), ...others]);
   expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 4, left: [] });
   const gone = linesWith(erased.user_email, 'erased-----------');
   gone[2] = line.called('/traccar/erased-----------');
@@ -99,7 +101,7 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
 });
 
 it('can be repeated, and needs no name', async () => {
-  const dir = folderWith(callsOf(ada));
+  dir = folderWith(callsOf(ada));
   for (const lines of [4, 0]) {
     expect(await scrubLogs(dir, [{ ...ada, user_email: null }])).toMatchObject({ files: 1, lines, left: [] });
   }
@@ -109,7 +111,7 @@ it('can be repeated, and needs no name', async () => {
 });
 
 it('removes several people in one call', async () => {
-  const dir = folderWith([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]);
+  dir = folderWith([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]);
   expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });
   const kept = { ...erased, user_email: `erased${'-'.repeat(ben.user_email.length - 6)}` };
   expect(logText(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
@@ -121,13 +123,12 @@ it('replaces a name that is no address only where the server logged a caller, al
     line.refusedToken('1f6c02ab', 'not known', 'sent as', name),
   ];
   const rest = [line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
-  const dir = folderWith([line.foundEmail('put'), ...refused('put'), ...rest]);
+  dir = folderWith([line.foundEmail('put'), ...refused('put'), ...rest]);
   await scrubLogs(dir, [{ ...ada, user_email: 'put' }]);
   expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...refused('era'), ...rest]);
 });
 
 it('makes a running process start a new file, and that process loses no line', async () => {
-  const dir = tempFolder();
   const settings = { logDir: dir, logLevel: 'debug', maxSizeMiB: 1, logMaxFiles: 9, warn: () => {} } as const;
   const files = await openFileLog({ ...settings, kind: 'server' });
   files.log.writeAll('INFO', callsOf(ada));
@@ -152,7 +153,6 @@ it('makes a running process start a new file, and that process loses no line', a
 });
 
 it('leaves nothing of a compression or an erasure that was killed', async () => {
-  const dir = tempFolder();
   const child = await startChild(dir, 'server', '10', 'wait'); // a living server must not hold it up
   await spoke(child);
   writeFileSync(join(dir, 'server-2026-03-13.log'), text(callsOf(ada)));
@@ -167,7 +167,6 @@ it('leaves nothing of a compression or an erasure that was killed', async () => 
 });
 
 it('waits for a process that compresses files, and removes the person from its result', async () => {
-  const dir = tempFolder();
   const lock = tryLock(dir, 'archive')!;
   writeFileSync(join(dir, 'server-2026-03-13.log.gz.draft'), 'being written');
   const scrubbing = scrubLogs(dir, [ada]);
@@ -180,7 +179,6 @@ it('waits for a process that compresses files, and removes the person from its r
 });
 
 it('asks the process that writes a log for a new file, which is as private as the log', async () => {
-  const dir = tempFolder();
   writeFileSync(join(dir, 'server-2026-03-13.log'), '');
   writeFileSync(join(dir, 'pipeline-2026-03-13.log'), '');
   const lock = tryLock(dir, 'server')!;
@@ -191,7 +189,6 @@ it('asks the process that writes a log for a new file, which is as private as th
 });
 
 it('names the files that it could not read, and finds nothing in a folder that does not exist', async () => {
-  const dir = tempFolder();
   mkdirSync(join(dir, 'server-2026-03-13.log'));
   writeFileSync(join(dir, 'server-2026-03-14.log.gz'), 'no gzip');
   const { left } = await scrubLogs(dir, [ada]);
@@ -200,7 +197,6 @@ it('names the files that it could not read, and finds nothing in a folder that d
 });
 
 it('ends for words of any length that a caller wrote into the log', async () => {
-  const dir = tempFolder();
   const long = `START GET /${'x'.repeat(500_000)}\nSTART GET /${"-'".repeat(250_000)}\n`;
   writeFileSync(join(dir, 'server-2026-03-14.log'), long + text(callsOf(ada)));
   expect((await scrubLogs(dir, [ada])).left).toEqual([]);

@@ -137,42 +137,39 @@ describe('several workers', () => {
     expect(errors).toContainEqual(expect.objectContaining({ message: expect.stringContaining('ended with SIGKILL') }));
   });
 
-  it.skipIf(!hasProc)(
-    'makes the archive of a study in a process of low priority, which ends with its reader',
-    async () => {
-      const { address: store, succeed } = await freshProgram();
-      const words = async (line: string): Promise<string> => (await succeed(line.split(' '))).stdout.trim();
-      await words('study create sunny');
-      await words('simulate --study sunny --users 3 --days 7');
-      await words('pipeline --all');
-      const password = await words('managers add mira --study sunny --may-export');
-      const server = await startServer(store, { env: { MOBILITY_WORKERS: '1' } });
-      const send = (path: string, fields: Record<string, string>, Cookie = '') => {
-        const body = new URLSearchParams(fields);
-        return fetch(`${server.url}${path}`, { method: 'POST', redirect: 'manual', headers: { Cookie }, body });
-      };
-      const signedIn = await send('/sign-in/study', { name: 'mira', password });
-      const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
-      const page = await fetch(`${server.url}/study/sunny/export`, { headers: { Cookie: cookie } });
-      const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())![1]!;
-      await until(async () => {
-        const download = send('/study/sunny/export.zip', { csrf }, cookie);
-        let isDone = false;
-        void download.finally(() => (isDone = true));
-        let found = false;
-        while (!isDone) {
-          found ||= childrenOf(server).some((pid) => fieldsOf(pid)?.[16] === '10');
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
-        const bytes = Buffer.from(await (await download).arrayBuffer());
-        expect(bytes.readUInt32LE(bytes.length - 22)).toBe(0x06054b50); // the end of a whole archive
-        return found;
-      });
-      await (await send('/study/sunny/export.zip', { csrf }, cookie)).body!.cancel();
-      await until(() => childrenOf(server).length === 0);
-      expect((await server.stop()).code).toBe(0);
-    },
-  );
+  it.skipIf(!hasProc)('makes an archive in a process of low priority, which ends with its reader', async () => {
+    const { address: store, succeed } = await freshProgram();
+    const words = async (line: string): Promise<string> => (await succeed(line.split(' '))).stdout.trim();
+    await words('study create sunny');
+    await words('simulate --study sunny --users 3 --days 7');
+    await words('pipeline --all');
+    const password = await words('managers add mira --study sunny --may-export');
+    const server = await startServer(store, { env: { MOBILITY_WORKERS: '1' } });
+    const send = (path: string, fields: Record<string, string>, Cookie = '') => {
+      const body = new URLSearchParams(fields);
+      return fetch(`${server.url}${path}`, { method: 'POST', redirect: 'manual', headers: { Cookie }, body });
+    };
+    const signedIn = await send('/sign-in/study', { name: 'mira', password });
+    const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
+    const page = await fetch(`${server.url}/study/sunny/export`, { headers: { Cookie: cookie } });
+    const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())![1]!;
+    await until(async () => {
+      const download = send('/study/sunny/export.zip', { csrf }, cookie);
+      let isDone = false;
+      void download.finally(() => (isDone = true));
+      let found = false;
+      while (!isDone) {
+        found ||= childrenOf(server).some((pid) => fieldsOf(pid)?.[16] === '10');
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      const bytes = Buffer.from(await (await download).arrayBuffer());
+      expect(bytes.readUInt32LE(bytes.length - 22)).toBe(0x06054b50); // the end of a whole archive
+      return found;
+    });
+    await (await send('/study/sunny/export.zip', { csrf }, cookie)).body!.cancel();
+    await until(() => childrenOf(server).length === 0);
+    expect((await server.stop()).code).toBe(0);
+  });
 
   /** Runs a script as primary process; it has `startWorkers`, `options` for it, `deaths`, and workers that listen. */
   const runPrimary = async (lines: readonly string[]) => {

@@ -2,7 +2,7 @@
 // Without Chromium the tests are skipped.
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { freshProgram } from '../../cli/kit.ts';
+import { simulatedProgram } from '../../cli/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
 
 const found = browserPath();
@@ -12,10 +12,8 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
   const files: Record<string, string> = {};
 
   beforeAll(async () => {
-    const program = await freshProgram();
+    const program = await simulatedProgram('--users 1 --days 3 --from 2024-03-25 --seed browser');
     const run = (...args: string[]) => program.succeed(args);
-    await run('simulate', '--users', '1', '--days', '3', '--from', '2024-03-25', '--seed', 'browser');
-    await run('pipeline', '--all');
     const user = 'sim-browser-1@example.org';
     files.week = `${program.folder}/week.html`;
     await run('diary', '--user', user, '--day', '2024-03-27', '--week', '--html', files.week);
@@ -46,25 +44,22 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     expect(page.complaints).toEqual([]);
   });
 
-  it.each(['light', 'dark'])(
-    'axe-core finds nothing in %s colours, on a wide and on a narrow screen',
-    async (scheme) => {
-      await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
-      for (const name of Object.keys(files)) {
-        await open(name);
-        const paper = await page.value<string>('getComputedStyle(document.body).backgroundColor');
-        expect(paper).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 20, 23)');
-        for (const width of [1000, 320]) {
-          const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
-          await page.send('Emulation.setDeviceMetricsOverride', metrics);
-          expect([name, width, await axeFindings(page)]).toEqual([name, width, []]);
-          const beyond = 'document.documentElement.scrollWidth > innerWidth';
-          expect([name, width, await page.value(beyond)]).toEqual([name, width, false]);
-        }
+  it.each(['light', 'dark'])('axe-core finds nothing in %s colours, on a wide and a narrow screen', async (scheme) => {
+    await page.send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] });
+    for (const name of Object.keys(files)) {
+      await open(name);
+      const paper = await page.value<string>('getComputedStyle(document.body).backgroundColor');
+      expect(paper).toBe(scheme === 'light' ? 'rgb(255, 255, 255)' : 'rgb(18, 20, 23)');
+      for (const width of [1000, 320]) {
+        const metrics = { width, height: 700, deviceScaleFactor: 1, mobile: false };
+        await page.send('Emulation.setDeviceMetricsOverride', metrics);
+        expect([name, width, await axeFindings(page)]).toEqual([name, width, []]);
+        const beyond = 'document.documentElement.scrollWidth > innerWidth';
+        expect([name, width, await page.value(beyond)]).toEqual([name, width, false]);
       }
-      await page.send('Emulation.clearDeviceMetricsOverride');
-    },
-  );
+    }
+    await page.send('Emulation.clearDeviceMetricsOverride');
+  });
 
   it('bars distinguish modes by pattern, and maps by line', async () => {
     await open('week');
