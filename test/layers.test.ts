@@ -239,10 +239,8 @@ it('every exported value is used by another file', () => {
     const root = fileURLToPath(new URL(`../${folder}`, import.meta.url));
     return readdirSync(root, { recursive: true, encoding: 'utf8' })
       .filter((file) => /\.(?:ts|js|mjs)$/.test(file))
-      .map((file) => ({
-        path: join(root, file),
-        words: new Set(code(readFileSync(join(root, file), 'utf8')).match(/\w+/g)),
-      }));
+      .map((file) => join(root, file))
+      .map((path) => ({ path, words: new Set(code(readFileSync(path, 'utf8')).match(/\w+/g)) }));
   });
   const idle = files.flatMap((file) => {
     const path = join(src, file);

@@ -26,7 +26,7 @@ it('every link from a page to another leads to a file that exists, and to one of
   const anchors = new Map(
     [...texts].map(([page, text]) => [
       page,
-      new Set([...text.matchAll(/^#+ (.*)$/gm)].map(([, one]) => anchorOf(one!))),
+      new Set(Array.from(text.matchAll(/^#+ (.*)$/gm), ([, one]) => anchorOf(one!))),
     ]),
   );
   const broken: string[] = [];

@@ -36,9 +36,8 @@ const shapeOf = (trips: Untyped[]) =>
 let stated = 0;
 async function correct(what: string, ...flags: string[]) {
   stated += 1;
-  const { code, stderr, json } = await program.run(['correct', what, ...user, ...flags, '--json'], {
-    now: now + stated,
-  });
+  const args = ['correct', what, ...user, ...flags, '--json'];
+  const { code, stderr, json } = await program.run(args, { now: now + stated });
   return { code, stderr, ...(code === 0 && json<Untyped>()) };
 }
 

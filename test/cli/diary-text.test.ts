@@ -1,6 +1,6 @@
 // One day as text: places, ways, and what is unusual about days.
 import { expect, it } from 'vitest';
-import { diaryText } from '../../src/cli/diary-text.ts';
+import { type DiaryMarks, diaryText } from '../../src/cli/diary-text.ts';
 import { modeText } from '../../src/diary/mode-text.ts';
 import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../src/diary/places.ts';
@@ -43,22 +43,16 @@ function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay 
 const placesIn = (records: TripRecord[]) =>
   groupPlaces('u', staysBetweenTrips(records.flatMap(({ trip }) => trip ?? [])));
 
+type Until = number | null;
 const text = async (
   records: TripRecord[],
-  completeUntil: number | null = null,
+  completeUntil: Until = null,
   silences: Silence[] = [],
-): Promise<string> =>
-  diaryText(
-    {
-      name: 'ada',
-      day,
-      records,
-      observed: observedOf(records, silences),
-      completeUntil,
-      places: await placesIn(records),
-    },
-    marks,
-  );
+  looks: DiaryMarks = marks,
+) => {
+  const [observed, places] = [observedOf(records, silences), await placesIn(records)];
+  return diaryText({ name: 'ada', day, records, observed, completeUntil, places }, looks);
+};
 
 it('time that was not observed is blank in the bar, and its reasons are printed below', async () => {
   const silences: Silence[] = [
@@ -160,10 +154,7 @@ it('each part of the bar has the character and colour of its mode; a wait has no
   const shown = await text(records);
   expect(shown).toMatch(/\n {2}─{24}•┄▒┄█┄▓┄═┄═┄┃─{35}\n/);
   expect(shown).toContain('\n  • walking 1.0 km  ▒ bicycling 1.0 km  █ car 1.0 km  ▓ bus 1.0 km  ═ train 1.0 km');
-  const tinted = diaryText(
-    { name: 'ada', day, records, observed: observedOf(records), completeUntil: null, places: await placesIn(records) },
-    { ...marks, tint: (piece, colour) => `<${colour}${piece}>` },
-  );
+  const tinted = await text(records, null, [], { ...marks, tint: (piece, colour) => `<${colour}${piece}>` });
   expect(tinted).toContain('<29•>┄<69▒>┄<202█>┄<163▓>┄<92═>┄<92═>┄<246┃>');
 });
 

@@ -46,9 +46,8 @@ it('people are erased after their number or name was typed, and the receipt has 
   const [head, sums] = stdout.split('  COLLECTION');
   expect(head).toBe(`erased ada\nerased ben\nnothing left of ${nobody}\nnothing left of Eve\n`);
   expect(`  COLLECTION${sums!.split('\nlog files')[0]}`).toBe(table('2 0', '1 0', '2 0'));
-  expect(stdout).toMatch(
-    new RegExp(`\nlog files in ${address}/logs: names replaced in \\d+ lines of \\d files?\nnot reached: `),
-  );
+  const logs = `\nlog files in ${address}/logs: names replaced in \\d+ lines of \\d files?\nnot reached: `;
+  expect(stdout).toMatch(new RegExp(logs));
   expect(stdout).toMatch(/\nkept: of people who joined a study by its link: .*\n$/);
   expect(stdout).not.toContain('may still be named');
   const ofOne = await twoPeople();

@@ -40,9 +40,8 @@ it('export reports its progress, and leaves no folder without finished users', a
 });
 
 it('import reports how many of the sources are done', async () => {
-  const sources = ['garmin.gpx', 'garmin.tcx'].map(
-    (name) => new URL(`../fixtures/recordings/${name}`, import.meta.url).pathname,
-  );
+  const folder = new URL('../fixtures/recordings/', import.meta.url).pathname;
+  const sources = ['garmin.gpx', 'garmin.tcx'].map((name) => folder + name);
   const result = await interrupted('import', ...sources, '--user', 'ada', '--create');
   expect(result.stderr).toMatch(/interrupted after [01] of 2 sources: run the same command again/);
 });

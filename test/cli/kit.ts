@@ -74,10 +74,8 @@ export interface Program {
 }
 
 function programOn(address: string, folder: string): Program {
-  const on = <T extends Surroundings>({ env, ...rest }: T = {} as T) => ({
-    ...rest,
-    env: { MOBILITY_STORE: address, ...env },
-  });
+  type How = Surroundings;
+  const on = <T extends How>({ env, ...rest }: T = {} as T) => ({ ...rest, env: { MOBILITY_STORE: address, ...env } });
   const withStore: Program['withStore'] = async (work) => {
     const store = await openStore(address);
     try {

@@ -131,12 +131,8 @@ describe('mobility logs', () => {
     const [first] = records(await mobility(['--json', 'logs', '--since', '2026-03-14']));
     const times = { start_ts: noon, end_ts: noon + 0.25, seconds: 0.25 };
     const user = { user_id: ada, user_email: 'ada@example.org' };
-    const outcome = {
-      status: 200,
-      outcome: 'ok',
-      stored: { inserted: 2, updated: 0, rejected: 0 },
-      missing_step: null,
-    };
+    const stored = { inserted: 2, updated: 0, rejected: 0 };
+    const outcome = { status: 200, outcome: 'ok', stored, missing_step: null };
     expect(first).toMatchObject({ source: 'server', path: '/usercache/put', ...times, ...user, ...outcome });
   });
 

@@ -20,6 +20,8 @@ function sink(isTTY = false, failing?: string): Sink & { text: string } {
   return one;
 }
 
+const numbersIn = (text: string) => text.split(' ').map(Number) as [number, number, number];
+
 interface Made {
   tty?: boolean;
   json?: boolean;
@@ -128,13 +130,7 @@ it.each<[string, unknown[], string[]]>([
   ['ages', [agoText(0, 90), agoText(0, 15 * 86_400), agoText(10, 5)], ['2 min ago', '15 days ago', 'in the future']],
   [
     'the time left, once a part is done',
-    [
-      leftText(30, 0, 60),
-      leftText(30, 60, 60),
-      leftText(30, 30, 60),
-      leftText(60, 15, 60),
-      leftText(7200, 100, 10_000),
-    ],
+    ['30 0 60', '30 60 60', '30 30 60', '60 15 60', '7200 100 10000'].map((of) => leftText(...numbersIn(of))),
     ['', '', ', about 30 s left', ', about 3 min left', ', about 8 d 6 h left'],
   ],
 ])('%s are in the unit that fits', (_, texts, expected) => {

@@ -13,10 +13,11 @@ const location = (i: number, accuracy: number) => ({
   metadata: { key: 'background/location', platform: 'android', type: 'sensor-data', write_ts: 1_710_150_000 + i },
   data: { ts: 1_710_150_000 + i, latitude: 48.5, longitude: 9.05, accuracy },
 });
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 const push = (store: Store, user: string, from: number, to: number, accuracy: number) =>
   putBatch(
     user,
-    Array.from({ length: to - from }, (_, i) => location(from + i, accuracy)),
+    numbers(from, to).map((i) => location(i, accuracy)),
     { store, now },
   );
 const run = (store: Store, user: string) => runPipeline(store, user, { log: silentLog, now });
@@ -27,9 +28,7 @@ const exported = async (store: Store, user: string) => {
   return rows.sort(([a], [b]) => a - b);
 };
 const expected = (...parts: [from: number, to: number, accuracy: number][]) =>
-  parts.flatMap(([from, to, accuracy]) =>
-    Array.from({ length: to - from }, (_, i) => [1_710_150_000 + from + i, accuracy]),
-  );
+  parts.flatMap(([from, to, accuracy]) => numbers(from, to).map((i) => [1_710_150_000 + i, accuracy]));
 
 it.each([
   ['usercache', 1],

@@ -17,10 +17,9 @@ describe('flat GeoJSON', () => {
     expect(type).toBe('FeatureCollection');
     expect(features.map(({ properties }) => properties!.feature_type)).toEqual([
       ...Array(3).fill('place'),
-      ...[toWork, toHome].flatMap(({ stops, sections }) => [
-        ...stops.map(() => 'stop'),
-        ...sections.map(() => 'section'),
-      ]),
+      ...[toWork, toHome].flatMap(({ stops, sections }) =>
+        [stops.map(() => 'stop'), sections.map(() => 'section')].flat(),
+      ),
     ]);
     expect(new Set(features.map(({ id }) => id)).size).toBe(features.length);
     for (const feature of features) {

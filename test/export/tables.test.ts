@@ -231,10 +231,8 @@ it('check-geojson finds no error in any GeoJSON that the program writes', async 
   await exportTo('maps', '--format', 'geojson');
   const kinds = ['trips', 'sections', 'places', 'points'];
   const texts = await Promise.all(kinds.map((kind) => readFile(out(`maps/${kind}.geojson`), 'utf8')));
-  for (const line of [
-    `export --user ${trip.user_id} --trips`,
-    `diary --user ${trip.user_id} --day ${trip.day} --geojson -`,
-  ])
+  const { user_id, day } = trip;
+  for (const line of [`export --user ${user_id} --trips`, `diary --user ${user_id} --day ${day} --geojson -`])
     texts.push((await program.run(line)).stdout);
   for (const text of texts) {
     const checked = check(text) as { features: object[] }; // throws with the place of what is wrong
@@ -327,9 +325,10 @@ async function filesBelow(folder: string): Promise<string[]> {
 it('text that a spreadsheet would run as a formula is escaped, and no name breaks out of a GPX file', async () => {
   const pieces: (string | Uint8Array)[] = [];
   const writer = { write: async (piece: string | Uint8Array) => void pieces.push(piece) };
+  const [text, number] = [{ type: 'text', meaning: '' } as const, { type: 'number', meaning: '' } as const];
   const columns = [
-    { name: 'a', type: 'text', meaning: '' } as const,
-    { name: 'n', type: 'number', meaning: '' } as const,
+    { name: 'a', ...text },
+    { name: 'n', ...number },
   ];
   await csvWriter(writer, columns).rows([{ a: '=HYPERLINK("x")', n: -1.5 }]);
   expect(pieces.join('')).toBe(`"'=HYPERLINK(""x"")",-1.5\n`);
@@ -440,9 +439,8 @@ it('answers of a survey are rows, a row for each chosen answer', async () => {
   await eve.withUser('eve', (of, uuid) => putBatch(uuid, [{ metadata, data }], { store: of, now: () => ts }));
   const flags = ['--user', 'eve', '--format', 'csv', '--kind', 'answers'];
   await eve.succeed(['export', ...flags, '--out', out('answers')]);
-  const found = (await csv('answers/answers.csv')).map(
-    ({ survey, question, answer }) => `${survey} ${question} ${answer}`,
-  );
+  const rows = await csv('answers/answers.csv');
+  const found = rows.map(({ survey, question, answer }) => `${survey} ${question} ${answer}`);
   const answers = ['household.cars 2', 'household.bikes 1', 'household.bikes 3', 'attractive_stops yes'];
   expect(found).toEqual(answers.map((answer) => `Demographics ${answer}`));
 });

@@ -53,7 +53,7 @@ export function madeUpDatabase(): MadeUp {
     collections.Stage_timeseries_error!.push(
       document({
         metadata: { key: 'manual/survey', platform, type: 'message', write_ts: last + 1 },
-        data: { q: 'no ts' },
+        data: { q: 'none' },
       }),
     );
     collections.Stage_analysis_timeseries!.push(document(serverMade('analysis/cleaned_trip', last)));
@@ -63,13 +63,8 @@ export function madeUpDatabase(): MadeUp {
 }
 
 function person(user_email: string, uuid: string, subtype: number, platform: 'android' | 'ios') {
-  return {
-    user_email,
-    uuid,
-    subtype,
-    platform,
-    pushed: [...simulateDays({ platform, day, seed: user_email }, 1)].flat(),
-  };
+  const pushed = simulateDays({ platform, day, seed: user_email }, 1);
+  return { user_email, uuid, subtype, platform, pushed: [...pushed].flat() };
 }
 
 const serverMade = (key: string, ts: number) => ({

@@ -126,8 +126,8 @@ it('two locations of one second remain two, and each keeps its identity in any o
 
 it.each([
   [
-    'entities that a file declares itself',
-    `<!DOCTYPE gpx [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><gpx><trk>&b;</trk></gpx>`,
+    'entities that a file declares',
+    `<!DOCTYPE gpx [<!ENTITY a "aa"><!ENTITY b "&a;&a;&a;">]><gpx><trk>&b;</trk></gpx>`,
   ],
   ['an external entity', `<!DOCTYPE gpx [<!ENTITY f SYSTEM "file:///etc/passwd">]><gpx><trk>&f;</trk></gpx>`],
   ['elements without end', `<gpx>${'<a>'.repeat(1000)}`],
@@ -159,23 +159,14 @@ it.each<[string | Buffer, string]>([
   ['<html><body>Log in</body></html>', 'something else'],
   // Near misses: files with the names of a format and none of its content.
   ['[{"startTime":"2024-03-12T08:00:00Z","activity":"lunch"}]', 'JSON with the names startTime, activity, in which'],
-  [
-    '[{"metadata":{"name":"a pod"},"data":{"ca.crt":"x"}}]',
-    'JSON with the names metadata, name, data, ca.crt, in which',
-  ],
-  [
-    '{"metadata":{"kernelspec":{"name":"python3"}},"cells":[]}',
-    'JSON with the names metadata, kernelspec, name, cells, in which',
-  ],
+  ['[{"metadata":{"name":"a pod"},"data":{"ca":"x"}}]', 'JSON with the names metadata, name, data, ca, in which'],
+  ['{"metadata":{"kernelspec":{"name":"a"}},"cells":[]}', 'JSON with the names metadata, kernelspec, name, cells, in'],
   ['{"_type":"post","title":"52.5, 13.4"}', 'JSON with the names _type, title, in which'],
   [
     '{"locations":[{"name":"a shop","latitude":52.5,"longitude":13.4}]}',
     'JSON with the names locations, name, latitude, longitude, in which',
   ],
-  [
-    '{"locations":[{"lat":52.5,"lng":13.4}],"motion":true}',
-    'JSON with the names locations, lat, lng, motion, in which',
-  ],
+  ['{"locations":[{"lat":52.5,"lng":1}],"motion":true}', 'JSON with the names locations, lat, lng, motion, in which'],
 ])('%j is refused with a description of what was found', async (content, found) => {
   await expect(read(content)).rejects.toThrow(`found ${found}`);
 });

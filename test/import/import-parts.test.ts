@@ -26,10 +26,8 @@ function entry(write_ts: number, length = 0) {
   const made = { metadata: { key: 'own/a', write_ts }, data: { a: '' } };
   return { ...made, data: { a: 'x'.repeat(Math.max(0, length - JSON.stringify(made).length)) } };
 }
-const of = (write_ts: number, owner: typeof eve | null = null, length = 0): Found => ({
-  owner,
-  entry: entry(write_ts, length),
-});
+type Owner = typeof eve | null;
+const of = (write_ts: number, owner: Owner = null, length = 0): Found => ({ owner, entry: entry(write_ts, length) });
 
 /** Imports for ada. Records the sizes of the batches that are stored. */
 async function imported(found: Iterable<Found>, more: Partial<Part> = {}, options: Partial<ImportOptions> = {}) {
@@ -249,18 +247,11 @@ it('errors, documents and profiles are stored unless only entries are imported o
   const run = async (options: Partial<ImportOptions>) => {
     const store = await newStore();
     await store.users.register('eve', { uuid: eve.uuid, now: 1 });
-    const report = await importParts([part(found, { names: 'people' })], {
-      store,
-      now: () => now,
-      whom: null,
-      ...options,
-    });
+    const all = { store, now: () => now, whom: null };
+    const report = await importParts([part(found, { names: 'people' })], { ...all, ...options });
     const { uuid } = eve;
-    const has = [
-      await store.errors.count(uuid),
-      (await store.profiles.get(uuid))?.place,
-      await store.documents.keys(uuid),
-    ];
+    const profile = await store.profiles.get(uuid);
+    const has = [await store.errors.count(uuid), profile?.place, await store.documents.keys(uuid)];
     expect('heldBy' in (await store.leases.acquire(uuid, 'next', 60))).toBe(false);
     return [report.read, report.set_aside, report.known, ...has];
   };

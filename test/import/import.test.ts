@@ -229,10 +229,8 @@ it('an own export with errors, imported twice, exits with 0 the second time, sin
 
 it('an unreadable document does not affect the others', async () => {
   const { folder, run } = await freshProgram();
-  const good = {
-    user_id: new BSON.Binary(Buffer.from(uuid.replaceAll('-', ''), 'hex'), 3),
-    ...entry(1, { n: Number.NaN }),
-  };
+  const user_id = new BSON.Binary(Buffer.from(uuid.replaceAll('-', ''), 'hex'), 3);
+  const good = { user_id, ...entry(1, { n: Number.NaN }) };
   let deep = Buffer.from(BSON.serialize({}));
   for (let i = 0; i < 20_000; i++) {
     const head = Buffer.alloc(7);
@@ -262,23 +260,15 @@ it('rows of an own export are accepted only with all their fields, and its user 
   const write = (name: string, rows: object[]) =>
     writeFile(join(folder, name), rows.map((row) => JSON.stringify(row)).join('\n'));
   await write('entries.jsonl', []);
-  for (const wrong of [
-    { user_email: 'ada' },
-    { uuid: 'x', user_email: 'ada' },
-    { uuid },
-    { uuid: 1, user_email: 'a' },
-  ]) {
+  const user_email = 'ada';
+  for (const wrong of [{ user_email }, { uuid: 'x', user_email }, { uuid }, { uuid: 1, user_email }]) {
     await write('user.json', [wrong]);
     await refuse(['import', folder], /expected a user with uuid and user_email in .*user.json/, { code: 1 });
   }
   await write('user.json', [{ uuid, user_email: 'ada' }]);
   const document = { key: 'analysis/made', write_ts: 5, data: {} };
-  await write('documents.jsonl', [
-    { ...document, key: 1 },
-    { ...document, write_ts: '5' },
-    { ...document, data: undefined },
-    document,
-  ]);
+  const wrong = [{ key: 1 }, { write_ts: '5' }, { data: undefined }].map((fields) => ({ ...document, ...fields }));
+  await write('documents.jsonl', [...wrong, document]);
   const times = { first_ts: 5, last_ts: 6, received_ts: 5 };
   const texts = { id: 'a'.repeat(24), reason: 'not_an_object', message: 'x' };
   const error = { ...texts, entry: 1, identity: null, tries: 1, ...times };
@@ -325,11 +315,7 @@ describe('a source', () => {
 
   it.each([
     ['places.gpx', '<gpx><wpt lat="1" lon="2"><time>2024-03-12T08:00:00Z</time></wpt></gpx>', /waypoints only/],
-    [
-      'indoors.tcx',
-      '<TrainingCenterDatabase><Trackpoint/></TrainingCenterDatabase>',
-      /a trackpoint without a position/,
-    ],
+    ['indoors.tcx', '<TrainingCenterDatabase><Trackpoint/></TrainingCenterDatabase>', /trackpoint without a position/],
     ['empty.gpx', '<gpx><trk/></gpx>', /expected points of a track, found none/],
     ['plan.gpx', '<gpx><rte><rtept lat="1" lon="2"/></rte></gpx>', /the points of a route only \(1\): a plan/],
     ['other.json', '[{"when_":1,"north":2}]', /JSON with the names when_, north.*--columns/],

@@ -27,10 +27,8 @@ async function found(name: string, reading: FileReading = {}): Promise<string[]>
       lines.push(`broken: ${error.message}`);
     }
   }
-  return [
-    ...lines.filter((line) => line !== ''),
-    ...skipped.map(({ path }) => `skipped: ${path.slice(folder.length)}`),
-  ];
+  const names = skipped.map(({ path }) => `skipped: ${path.slice(folder.length)}`);
+  return [...lines.filter((line) => line !== ''), ...names];
 }
 
 /** Seconds after 08:00 UTC, where, and the rest; every entry must be one that the converters take. */

@@ -46,16 +46,8 @@ const row = `2024-03-12T08:00:00Z,38.5,-7.9,${'x'.repeat(1000)}\n`;
 const long = Buffer.from(`time,lat,lon,note\n${row.repeat(18_000)}`);
 
 it.each<[string, () => Buffer, RegExp]>([
-  [
-    'more than it says',
-    () => zip({ name: 'a.csv', content: long, says: { size: 500_000 } }),
-    /expected a file of 500000 bytes/,
-  ],
-  [
-    '200 to 1 and more',
-    () => zip({ name: 'a.csv', content: long }),
-    /unpacks to at most 200 times its packed size, found more/,
-  ],
+  ['more than it says', () => zip({ name: 'a.csv', content: long, says: { size: 5e5 } }), /expected a file of 500000 /],
+  ['200 to 1 and more', () => zip({ name: 'a.csv', content: long }), /at most 200 times its packed size, found more/],
   [
     'one content under many names',
     () => {
@@ -93,7 +85,7 @@ it.each<[string, () => Buffer, RegExp]>([
   [
     'half of it',
     () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60),
-    /found a damaged or incomplete one/,
+    /found a damaged or incomplete/,
   ],
 ])('an archive with %s is refused with the reason', async (_, archive, reason) => {
   const { code, stderr } = await imported(archive());

@@ -104,11 +104,12 @@ describe.skipIf(!hasProxies)('a proxy (npm run test:proxies)', () => {
     let server: RunningServer;
     let home: string;
     let stop: () => Promise<void>;
-    let call: (
-      path: string,
-      body?: string | number,
-      ...more: string[]
-    ) => { status: string; head: string; body: string };
+    interface Answer {
+      status: string;
+      head: string;
+      body: string;
+    }
+    let call: (path: string, body?: string | number, ...more: string[]) => Answer;
 
     const look = (): void => {
       for (const path of ['/me/day/2024-03-12', '/me/month/2024-03', '/study/walks/p/k7m2qx31/2024-03-12'])

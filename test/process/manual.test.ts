@@ -37,13 +37,8 @@ describe('the manual page', () => {
   const page = readFileSync(pathOf('mobility.1'), 'utf8');
 
   it('has each command with its flags', () => {
-    for (const text of [
-      '.SS mobility pipeline\n',
-      '.SS mobility study create <name>\n',
-      '\\-\\-coarse',
-      '.SH EXIT STATUS',
-    ])
-      expect(page).toContain(text);
+    const texts = ['.SS mobility pipeline\n', '.SS mobility study create <name>\n', '\\-\\-coarse', '.SH EXIT STATUS'];
+    for (const text of texts) expect(page).toContain(text);
   });
 
   it.skipIf(!hasGroff)('is formatted without a warning', () => {

@@ -37,11 +37,8 @@ const day = 86_400;
 
 async function userWithDays(): Promise<string> {
   const user = await newUser(store);
-  await chainAfter(
-    store,
-    user,
-    [0, 1, 2, 3].flatMap((d) => pushedRide(android, d * day, d * 6000)),
-  );
+  const rides = [0, 1, 2, 3].map((d) => pushedRide(android, d * day, d * 6000));
+  await chainAfter(store, user, rides.flat());
   return user;
 }
 

@@ -8,6 +8,7 @@ import { type RetainOptions, retain } from '../../src/upkeep/retain-user.ts';
 import { memoryLog } from '../support/diary.ts';
 import { chained, trip } from '../support/equator-trips.ts';
 import { newStore } from '../support/store.ts';
+import { words } from '../support/words.ts';
 
 const day = 86_400;
 const user = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e';
@@ -32,14 +33,7 @@ async function open(links: readonly TripRecord[], state: Partial<PipelineState> 
   if ('heldBy' in taken) throw new Error('expected a free lease');
   await store.trips.apply(user, { put: links, remove: [] }, { analysis_version: version, ...state }, taken.lease);
   await store.leases.release(taken.lease);
-  const keys = [
-    'background/location',
-    'statemachine/transition',
-    'stats/app',
-    'own/stats',
-    'manual/mode_confirm',
-    'manual/correction',
-  ];
+  const keys = words(`${sensed} own/stats manual/mode_confirm manual/correction`);
   const removed: string[] = [];
   const timeseries: Store['timeseries'] = Object.create(store.timeseries, {
     summary: { value: async () => keys.map((key) => ({ key })) },
@@ -116,12 +110,9 @@ it.each<[string, number, string | null]>([
     expect([report, removed]).toEqual([{ entries: 0, links: 0, errors: 0, raw_before: null, days_before: null }, []]);
 });
 
+type Observed = PipelineState['observed'];
 const seen = { ts: 6 * day, phone: 'waits', at: null, reports: 0, stay: null } as const;
-const observed = {
-  seen,
-  silences: [{ from: 5, to: 6, reason: 'silent' }],
-  zone: 'UTC',
-} as unknown as PipelineState['observed'];
+const observed = { seen, silences: [{ from: 5, to: 6, reason: 'silent' }], zone: 'UTC' } as unknown as Observed;
 
 it('without data since the limit everything is removed, and the analysis continues from the state of the phone', async () => {
   const { call } = await open(linksWith(), { observed });
@@ -154,12 +145,9 @@ it('a second call keeps what was removed, and extends it', async () => {
     retained!.raw_before,
     retained!.days_before,
   ]);
-  expect(bounds).toEqual([
-    [2, raw(2), null],
-    [3, raw(2), 3 * day + 600],
-    [3, raw(2), 3 * day + 600],
-    [4, raw(4), 3 * day + 600],
-  ]);
+  const days_before = 3 * day + 600;
+  const third = [3, raw(2), days_before];
+  expect(bounds).toEqual([[2, raw(2), null], third, third, [4, raw(4), days_before]]);
   expect(later.retained!.versions).toEqual([{ until: 4 * day, version }]);
   expect(earlier.left).toBe('t4 t5');
 });

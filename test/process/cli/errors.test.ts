@@ -33,10 +33,8 @@ beforeEach(async () => {
     ] as const) {
       const { user } = await store.users.register(name, { now: start });
       await store.profiles.merge(user.uuid, { client_app_version: version });
-      const entries = [
-        ...Array.from({ length: 20 }, (_, i) => battery(start + i)),
-        ...(name === 'cal' ? [wrong(start)] : []),
-      ];
+      const batteries = Array.from({ length: 20 }, (_, i) => battery(start + i));
+      const entries = [...batteries, ...(name === 'cal' ? [wrong(start)] : [])];
       await store.usercache.put(user.uuid, { entries, unusable: [] }, start);
     }
   });
@@ -47,9 +45,8 @@ it('a converter that throws is a program fault: first in the summary, exit code 
   const fault = /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost; see: mobility errors\n/;
   await show(['pipeline', '--all'], fault, { code: 3 });
   const log = logs();
-  expect(
-    log.match(/:ERROR:.*converter of background\/battery failed: TypeError: .* at \S*convertAndroidBattery/g),
-  ).toHaveLength(3);
+  const failed = /:ERROR:.*converter of background\/battery failed: TypeError: .* at \S*convertAndroidBattery/g;
+  expect(log.match(failed)).toHaveLength(3);
   // The file has a line for each entry; the screen one for each person, key and reason.
   expect(log.match(/:WARNING:.*Got error .* while saving entry/g)).toHaveLength(61);
   const shown = await run(['logs', 'errors']);

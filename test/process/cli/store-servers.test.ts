@@ -15,10 +15,8 @@ const rowsAt = (address: string): Promise<Record<string, object[]>> =>
     const found = tables.map(async (table) => {
       const columns = [...Object.keys(table.columns), 'sum'];
       const rows = await engine.read((reader) => reader.find(table, { where: {}, order: table.key }, columns));
-      return [
-        table.name,
-        table.name === accounts.name ? rows.map(({ sum: _, ...row }) => released(row as never)) : rows,
-      ];
+      const isAccounts = table.name === accounts.name;
+      return [table.name, isAccounts ? rows.map(({ sum: _, ...row }) => released(row as never)) : rows];
     });
     return Object.fromEntries(await Promise.all(found));
   });

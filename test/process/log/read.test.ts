@@ -80,9 +80,8 @@ describe('reading a folder of logs', () => {
   });
 
   it('continues after a damaged file and names it', async () => {
-    const whole = gzipSync(
-      texts(...Array.from({ length: 9000 }, (_, n): [number, string] => [noon, `a ${n} ${Math.sin(n)}`])),
-    );
+    const many = Array.from({ length: 9000 }, (_, n): [number, string] => [noon, `a ${n} ${Math.sin(n)}`]);
+    const whole = gzipSync(texts(...many));
     writeFileSync(join(dir, 'server-2026-03-14.log.gz'), whole.subarray(0, whole.length / 2));
     writeFileSync(join(dir, 'server-2026-03-14.1.log.gz'), 'no gzip');
     mkdirSync(join(dir, 'server-2026-03-13.log'));

@@ -12,10 +12,8 @@ import { isHere } from '../../support/needs.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
 const file = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-const installed = isHere(
-  'programs that read exports: `npm run test:readers`',
-  existsSync(file('../../../.readers/installed.txt')),
-);
+const isInstalled = existsSync(file('../../../.readers/installed.txt'));
+const installed = isHere('programs that read exports: `npm run test:readers`', isInstalled);
 
 const gis = 'GDAL, R with sf, and PostGIS: `npm run test:gis`';
 const can = (program: string, ...args: string[]): boolean => spawnSync(program, args, { stdio: 'ignore' }).status === 0;
@@ -38,9 +36,8 @@ type Reader =
 
 /** Runs a script in the environment of the readers, without a screen; returns what it prints. */
 async function python(args: readonly string[]): Promise<string> {
-  const program = file(
-    process.platform === 'win32' ? '../../../.readers/Scripts/python' : '../../../.readers/bin/python',
-  );
+  const path = process.platform === 'win32' ? 'Scripts/python' : 'bin/python';
+  const program = file(`../../../.readers/${path}`);
   const { stdout } = await promisify(execFile)(program, args, { env: { ...process.env, MPLBACKEND: 'agg' } });
   return stdout;
 }
@@ -103,13 +100,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     for (const kind of ['trips', 'sections', 'places', 'points'])
       expect([rows[kind], lines[kind]]).toEqual([wrote[kind], wrote[kind]]);
     expect(geo).toMatchObject({ geometry_types: ['LineString'], bbox: bounds.parquet });
-    expect(shapes).toEqual({
-      trips: ['LineString'],
-      sections: ['LineString'],
-      stops: ['Point'],
-      places: ['Point'],
-      points: ['Point'],
-    });
+    const [lines_, points] = [['LineString'], ['Point']];
+    expect(shapes).toEqual({ trips: lines_, sections: lines_, stops: points, places: points, points });
     expect(bounds.geojson).toEqual(bounds.parquet);
     expect(bounds.csv).toEqual(bounds.parquet);
     expect(same_lines).toBe(true);
@@ -131,11 +123,10 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
       expect(Object.keys(tables).length, way).toBeGreaterThanOrEqual(7); // those with a geometry
       for (const [table, columns] of Object.entries(tables)) {
         expect(Object.keys(columns), `${way} ${table}`).toEqual(Object.keys(csv[table]!));
-        for (const [column, sum] of Object.entries(columns))
-          expect(sum / (csv[table]![column]! || 1), `${way} ${table}.${column}`).toBeCloseTo(
-            csv[table]![column] ? 1 : 0,
-            12,
-          );
+        for (const [column, sum] of Object.entries(columns)) {
+          const expected = csv[table]![column]!;
+          expect(sum / (expected || 1), `${way} ${table}.${column}`).toBeCloseTo(expected ? 1 : 0, 12);
+        }
       }
     }
   });
@@ -167,10 +158,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     expect(stdout).toContain(`\n${wrote.trips}|${metres(trips!)}|t\n${wrote.days}|${metres(days!)}\n`);
     expect(stdout).toContain(`\n${wrote.trips}|${metres(trips!)}.0\n`);
     expect(stdout).toContain(`\n${wrote.sections}|${metres(sections!)}.0\n`);
-    const ofR = [...stdout.matchAll(/^\d+ +(\w+) +([\d.]+)$/gm)].map(([, mode, sum]) => [
-      mode,
-      Math.round(Number(sum)),
-    ]);
+    const rows = [...stdout.matchAll(/^\d+ +(\w+) +([\d.]+)$/gm)];
+    const ofR = rows.map(([, mode, sum]) => [mode, Math.round(Number(sum))]);
     const expected = Object.entries<number>(of('pandas').modes).map(([mode, sum]) => [mode, Math.round(sum)]);
     expect(ofR.sort()).toEqual(expected.sort());
   });
@@ -292,10 +281,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
         expect(low).toBeLessThanOrEqual(rate!);
         expect(high).toBeGreaterThanOrEqual(rate!);
       }
-      const shares = [...stdout.matchAll(/^(\w+) +(0\.\d+) +\S+ +\S+$/gm)].map(([, mode, share]) => [
-        mode,
-        Number(share),
-      ]);
+      const rows = [...stdout.matchAll(/^(\w+) +(0\.\d+) +\S+ +\S+$/gm)];
+      const shares = rows.map(([, mode, share]) => [mode, Number(share)]);
       const metres = Object.entries<number>(of('pandas').modes);
       const all = metres.reduce((sum, [, own]) => sum + own, 0);
       expect(shares.sort()).toEqual(metres.map(([mode, own]) => [mode, expect.closeTo(own / all, 3)]).sort());

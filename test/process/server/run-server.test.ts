@@ -258,12 +258,7 @@ const primaryOf = (program: string, lines: readonly string[]) => `
   } else {
     const deaths = [];
     const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
-    const options = {
-      count: 2,
-      drainSeconds: 1,
-      logSource: () => 'source',
-      onDeath: (text) => deaths.push(text),
-    };
+    const options = { count: 2, drainSeconds: 1, logSource: () => 'a', onDeath: (text) => deaths.push(text) };
     ${lines.join('\n    ')}
   }
 `;

@@ -107,7 +107,7 @@ it.each([
     /mongosh --eval 'rs.initiate\(\)'/,
   ],
   [
-    'before MongoDB 6.0 is refused',
+    'before 6.0 is refused',
     { isWritablePrimary: true, setName: 'rs0', maxWireVersion: 13 },
     'MOBILITY_UNSUPPORTED',
     /6\.0/,

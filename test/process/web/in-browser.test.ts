@@ -123,9 +123,8 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       await page.value(`document.querySelector('[name=password]').value = ${JSON.stringify(pages.password)}`);
       await page.follow('main button');
       await page.open(`${address}/me/day/${day}`);
-      const [correct, why] = await page.value<string[]>(
-        `[...document.querySelectorAll('.trip .fold')].map((one) => one.search)`,
-      );
+      const searches = `[...document.querySelectorAll('.trip .fold')].map((one) => one.search)`;
+      const [correct, why] = await page.value<string[]>(searches);
       await page.open(`${address}/study/sunny`);
       const paths = [
         '/',

@@ -12,9 +12,8 @@ vi.mock('../../../src/web/pages/texts/en.ts', async (original) => {
     if (typeof value === 'function') return (...args: unknown[]) => marked(value(...args));
     if (Array.isArray(value)) return value.map(marked);
     if (typeof value !== 'object' || value === null) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, one]) => [name, noWords.includes(name) ? one : marked(one)]),
-    );
+    const kept = Object.entries(value).map(([name, one]) => [name, noWords.includes(name) ? one : marked(one)]);
+    return Object.fromEntries(kept);
   };
   const { en } = await original<{ en: object }>();
   return { en: marked(en) };

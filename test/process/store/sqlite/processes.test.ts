@@ -35,10 +35,8 @@ const writer = `
 it('processes that make a new store simultaneously and write to it lose nothing and insert nothing twice', async () => {
   const folder = join(tempFolder(), 'new');
   const children = numbers(1, 5).map((n) => {
-    return {
-      own: uuidOf(n),
-      child: startChild(program, writer, { folder, user: uuidOf(0), own: uuidOf(n), count: 60 }),
-    };
+    const args = { folder, user: uuidOf(0), own: uuidOf(n), count: 60 };
+    return { own: args.own, child: startChild(program, writer, args) };
   });
   for (const { child } of children) expect(await child.ended).toBe(0);
   const store = await openStoreIn(folder);

@@ -72,9 +72,8 @@ it('a log in which a person was overwritten: before the erasure is reported, els
   expect(events).toEqual(['sync server-2026-03-13.log']);
   await writeFile(join(folder, 'server-2026-03-14.log'), `a line about UUID ${uuid}\n`);
   disk.isBroken = true;
-  expect((await scrubLogs(folder, [{ uuid, user_email: null }])).left).toEqual([
-    { file: 'server-2026-03-14.log', reason: 'EIO' },
-  ]);
+  const { left } = await scrubLogs(folder, [{ uuid, user_email: null }]);
+  expect(left).toEqual([{ file: 'server-2026-03-14.log', reason: 'EIO' }]);
 });
 
 it('a compressed log: before the lines that it was made of are removed', async () => {
