@@ -23,12 +23,8 @@ const anchorOf = (heading: string): string =>
 
 it('every link from a page to another leads to a file that exists, and to one of its headings', () => {
   const texts = new Map(folders.flatMap(pagesIn).map((page) => [page, readFileSync(join(project, page), 'utf8')]));
-  const anchors = new Map(
-    [...texts].map(([page, text]) => [
-      page,
-      new Set(Array.from(text.matchAll(/^#+ (.*)$/gm), ([, one]) => anchorOf(one!))),
-    ]),
-  );
+  const anchorsIn = (text: string) => new Set(Array.from(text.matchAll(/^#+ (.*)$/gm), ([, one]) => anchorOf(one!)));
+  const anchors = new Map([...texts].map(([page, text]) => [page, anchorsIn(text)]));
   const broken: string[] = [];
   let seen = 0;
   for (const [page, text] of texts) {

@@ -46,12 +46,12 @@ const placesIn = (records: TripRecord[]) =>
 type Until = number | null;
 const text = async (
   records: TripRecord[],
-  completeUntil: Until = null,
+  until: Until = null,
   silences: Silence[] = [],
   looks: DiaryMarks = marks,
 ) => {
   const [observed, places] = [observedOf(records, silences), await placesIn(records)];
-  return diaryText({ name: 'ada', day, records, observed, completeUntil, places }, looks);
+  return diaryText({ name: 'ada', day, records, observed, completeUntil: until, places }, looks);
 };
 
 it('time that was not observed is blank in the bar, and its reasons are printed below', async () => {
@@ -77,11 +77,8 @@ it('a place that the user returns to keeps its letter, and a stay its length', a
 });
 
 it('a stay shows its unobserved part, and two trips without time between them have no place', async () => {
-  const records = [
-    record(noon, noon + 600, [home, work]),
-    record(noon + 7800, noon + 8400, [work, home]),
-    record(noon + 8400, noon + 9000, [home, work]),
-  ];
+  const ride = (ts: number, from: Position, to: Position) => record(ts, ts + 600, [from, to]);
+  const records = [ride(noon, home, work), ride(noon + 7800, work, home), ride(noon + 8400, home, work)];
   const shown = await text(records, null, [{ from: noon + 3600, to: noon + 7200, reason: 'silent' }]);
   expect(shown).toContain('  12:10  ● B  38.6000, -7.9500  2 h here, 1 h of it not observed\n');
   expect(shown).toMatch(/\n {2}14:20 {2}○ continued at once\n {9}│ 14:20-14:30/);
@@ -112,12 +109,8 @@ it('waits of a minute or more are shown, shorter ones are not', async () => {
     section(noon + 500, noon + 900, 'MotionTypes.IN_VEHICLE', 4000),
     section(noon + 930, noon + 1200, 'MotionTypes.WALKING', 300),
   ];
-  const shown = await text([
-    record(noon, noon + 1200, [home, work], {
-      sections: parts,
-      stops: [stop(noon + 300, noon + 500), stop(noon + 900, noon + 930)],
-    }),
-  ]);
+  const stops = [stop(noon + 300, noon + 500), stop(noon + 900, noon + 930)];
+  const shown = await text([record(noon, noon + 1200, [home, work], { sections: parts, stops })]);
   expect(shown.match(/waiting/g)).toHaveLength(1);
   expect(shown).toMatch(/│ +waiting +3 min\n/);
   expect(shown).toContain('  ■ vehicle 4.0 km  • walking 700 m\n');
@@ -125,10 +118,8 @@ it('waits of a minute or more are shown, shorter ones are not', async () => {
 
 it('untracked time is shown between two places', async () => {
   const untracked = { start_ts: noon + 700, end_ts: noon + 3600, start_loc: work, end_loc: home };
-  const shown = await text([
-    record(noon, noon + 600, [home, work]),
-    record(noon + 3600, noon + 4200, [home, work], { untracked }),
-  ]);
+  const second = record(noon + 3600, noon + 4200, [home, work], { untracked });
+  const shown = await text([record(noon, noon + 600, [home, work]), second]);
   expect(shown).toMatch(/12:10 {2}● B .*\n {2}12:11 {2}○ moved unseen for 48 min\n {2}13:00 {2}● A /);
   expect(shown).not.toContain('here');
   const sinceYesterday = { ...untracked, start_ts: midnight - 3600, end_ts: noon };
@@ -170,9 +161,6 @@ it('trips too short to keep are not counted as trips', async () => {
 });
 
 it('modes are printed as words', () => {
-  expect(['PredictedModeTypes.BICYCLING', 'MotionTypes.IN_VEHICLE', 'MotionTypes.AIR_OR_HSR'].map(modeText)).toEqual([
-    'bicycling',
-    'vehicle',
-    'air',
-  ]);
+  const modes = ['PredictedModeTypes.BICYCLING', 'MotionTypes.IN_VEHICLE', 'MotionTypes.AIR_OR_HSR'];
+  expect(modes.map(modeText)).toEqual(['bicycling', 'vehicle', 'air']);
 });

@@ -219,10 +219,8 @@ describe('mobility logs put', () => {
   it('has the steps in JSON', async () => {
     writeDay();
     const found = records(await mobility(['logs', 'put', '--failed', '--json']));
-    expect(found.map(({ thread, missing_step }) => [thread, missing_step])).toEqual([
-      ['w1-4', 'user name found'],
-      ['w1-5', 'handler called'],
-    ]);
+    expect(found.map(({ thread }) => thread)).toEqual(['w1-4', 'w1-5']);
+    expect(found.map(({ missing_step }) => missing_step)).toEqual(['user name found', 'handler called']);
     expect(found[0]!.steps).toContainEqual({ step: 'END', found: true });
   });
 });

@@ -30,12 +30,8 @@ describe('flat GeoJSON', () => {
   });
 
   it('combines the fields that both trips have of the place between them', () => {
-    expect(features[1]!.properties).toMatchObject({
-      enter_ts: toWork.end_ts,
-      exit_ts: toHome.start_ts,
-      ending_trip: toWork.id,
-      starting_trip: toHome.id,
-    });
+    const times = { enter_ts: toWork.end_ts, exit_ts: toHome.start_ts };
+    expect(features[1]!.properties).toMatchObject({ ...times, ending_trip: toWork.id, starting_trip: toHome.id });
   });
 
   it('has ids as plain texts, and coordinates of at most seven decimals', () => {

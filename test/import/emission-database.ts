@@ -50,12 +50,11 @@ export function madeUpDatabase(): MadeUp {
       ...pushed.slice(-40).map(document),
       document({ metadata: { key: `diary/trips-${day}`, type: 'document', write_ts: last }, data: [] }),
     );
-    collections.Stage_timeseries_error!.push(
-      document({
-        metadata: { key: 'manual/survey', platform, type: 'message', write_ts: last + 1 },
-        data: { q: 'none' },
-      }),
-    );
+    const failed = {
+      metadata: { key: 'manual/survey', platform, type: 'message', write_ts: last + 1 },
+      data: { q: 'none' },
+    };
+    collections.Stage_timeseries_error!.push(document(failed));
     collections.Stage_analysis_timeseries!.push(document(serverMade('analysis/cleaned_trip', last)));
     collections.Stage_pipeline_state!.push(document({ pipeline_stage: 1, last_processed_ts: last }));
   }

@@ -121,7 +121,7 @@ it.each<[string, Found[], Partial<Part>, string[]]>([
   ['nothing', [], {}, ['expected recorded points, found none']],
   [
     'skipped parts only',
-    [{ skipped: 'visits' }, { skipped: 'trips' }],
+    [{ skipped: 'visits' }],
     {},
     ['expected recorded points, found only data that are not imported: visits'],
   ],

@@ -67,13 +67,9 @@ it.each<[string, () => Buffer, RegExp]>([
   [
     'a password',
     () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { flags: 1 } }),
-    /found an encrypted one: unpack it first/,
+    /an encrypted one: unpack/,
   ],
-  [
-    'another method',
-    () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { method: 14 } }),
-    /packed by Deflate, found method 14/,
-  ],
+  ['another method', () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { method: 14 } }), /found method 14/],
   [
     'a directory of more than 64 MiB',
     () => {
@@ -82,11 +78,7 @@ it.each<[string, () => Buffer, RegExp]>([
     },
     /expected a directory of at most 67108864 bytes/,
   ],
-  [
-    'half of it',
-    () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60),
-    /found a damaged or incomplete/,
-  ],
+  ['half of it', () => zip({ name: 'a.csv', content: Buffer.from(csv) }).subarray(0, 60), /a damaged or incomplete/],
 ])('an archive with %s is refused with the reason', async (_, archive, reason) => {
   const { code, stderr } = await imported(archive());
   expect([code === 1 || code === 3, stderr]).toEqual([true, expect.stringMatching(reason)]);

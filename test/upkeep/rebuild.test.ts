@@ -34,6 +34,7 @@ const store = useStore();
 
 const options = { log: memoryLog(), now: () => 1_800_000_000 };
 const day = 86_400;
+const textsOf = (changes: TripChange[]) => changes.map((change) => `${change.what} ${change.day}`);
 
 async function userWithDays(): Promise<string> {
   const user = await newUser(store);
@@ -61,11 +62,7 @@ it('names added, removed and changed trips, and gives the same diary as a first 
     ...rest,
   ]);
   const { changes } = await rebuild(store, user, options);
-  expect(changes.map(({ what, day }) => [what, day])).toEqual([
-    ['changed', '2023-11-14'],
-    ['added', '2023-11-15'],
-    ['removed', '2023-11-15'],
-  ]);
+  expect(textsOf(changes)).toEqual(['changed 2023-11-14', 'added 2023-11-15', 'removed 2023-11-15']);
   expect(await derived(store, user)).toEqual(expected);
 });
 
@@ -93,11 +90,7 @@ it('from a time on keeps the trips that were settled before it', async () => {
   const { changes } = await rebuild(store, user, later);
   expect(changes).toEqual(preview);
   // That nothing follows the trip of the second day is known on the third.
-  expect(changes.map(({ what, day }) => [what, day])).toEqual([
-    ['changed', '2023-11-15'],
-    ['changed', '2023-11-16'],
-    ['changed', '2023-11-17'],
-  ]);
+  expect(textsOf(changes)).toEqual(['changed 2023-11-15', 'changed 2023-11-16', 'changed 2023-11-17']);
   expect((await chainOf(store, user)).map((link) => link.trip!.distance === 1)).toEqual([true, false, false, false]);
 });
 
@@ -137,7 +130,7 @@ it('a preview reports exactly what a rebuild with another version then does, and
     // The examples make sure that trips are added, removed and changed.
     {
       ...runs(10),
-      examples: [1, 2].map((other) => [[simulated({ seed: 1, platform: 'ios' })], [versions[0]!, versions[other]!]]),
+      examples: [1, 2].map((i) => [[simulated({ seed: 1, platform: 'ios' })], [versions[0]!, versions[i]!]]),
     },
   );
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
@@ -192,11 +185,11 @@ it('sums changes by day and mode, and names the days with the most changes', () 
   const car = { car: { distance_m: 4000, duration_s: 600 } };
   const bus = { bus: { distance_m: 4100, duration_s: 600 } };
   const change = { what: 'changed', day: '2024-03-12', start_ts: 0, end_ts: 600, before: car, after: bus } as const;
-  const days = dayChanges('u', [
-    { ...change, day: '2024-03-13', what: 'added', before: null },
-    change,
-    { ...change, what: 'removed', after: null },
-  ]);
+  const [added, removed] = [
+    { what: 'added', day: '2024-03-13', before: null },
+    { what: 'removed', after: null },
+  ] as const;
+  const days = dayChanges('u', [{ ...change, ...added }, change, { ...change, ...removed }]);
   const summary = emptySummary();
   addUser(summary, days);
   addUser(summary, []);

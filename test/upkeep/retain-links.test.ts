@@ -64,13 +64,8 @@ it('raw removes what phones sensed before the data that the next link needs', as
   expect(removed).toEqual([`${sensed} before ${until}`]);
   expect(report).toEqual({ entries: 3, links: 0, errors: 0, raw_before: until, days_before: null });
   expect(left).toBe('t1 t2 t3 t4 t5');
-  expect(retained).toEqual({
-    chain_ts: 3 * day,
-    carry: linksWith()[2]!.carry,
-    versions: [{ until: 3 * day, version }],
-    raw_before: until,
-    days_before: null,
-  });
+  const bounds = { raw_before: until, days_before: null, versions: [{ until: 3 * day, version }] };
+  expect(retained).toEqual({ chain_ts: 3 * day, carry: linksWith()[2]!.carry, ...bounds });
 });
 
 it.each<[string, Partial<Carry>, number]>([
@@ -133,23 +128,17 @@ it('a later call up to the same link keeps the state of the phone', async () => 
 
 it('a second call keeps what was removed, and extends it', async () => {
   const { call } = await open(linksWith());
-  const [first, days, earlier, later] = [
-    await call(2.5 * day, 'raw'),
-    await call(3.5 * day, 'days'),
-    await call(1.5 * day, 'both'),
-    await call(4.5 * day, 'raw'),
-  ];
+  const calls = [];
+  const asked = { 2.5: 'raw', 3.5: 'days', 1.5: 'both', 4.5: 'raw' } as const;
+  for (const [n, what] of Object.entries(asked)) calls.push(await call(Number(n) * day, what));
+  const [earlier, later] = calls.slice(2);
   const raw = (n: number) => n * day + 1600 - 2700;
-  const bounds = [first, days, earlier, later].map(({ retained }) => [
-    retained!.chain_ts / day,
-    retained!.raw_before,
-    retained!.days_before,
-  ]);
+  const bounds = calls.map(({ retained: of }) => [of!.chain_ts / day, of!.raw_before, of!.days_before]);
   const days_before = 3 * day + 600;
   const third = [3, raw(2), days_before];
   expect(bounds).toEqual([[2, raw(2), null], third, third, [4, raw(4), days_before]]);
-  expect(later.retained!.versions).toEqual([{ until: 4 * day, version }]);
-  expect(earlier.left).toBe('t4 t5');
+  expect(later!.retained!.versions).toEqual([{ until: 4 * day, version }]);
+  expect(earlier!.left).toBe('t4 t5');
 });
 
 it('links that an earlier version derived keep it, and the present version counts once', async () => {

@@ -104,10 +104,8 @@ const states = async (): Promise<Record<string, number>> =>
 
 it('the doctor refuses a future day, and `users list` takes several states', async () => {
   const result = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
-  expect([result.code, result.stderr]).toEqual([
-    2,
-    expect.stringContaining('up to today, 2024-03-12, found 2031-01-01'),
-  ]);
+  const future = expect.stringContaining('up to today, 2024-03-12, found 2031-01-01');
+  expect([result.code, result.stderr]).toEqual([2, future]);
   for (const states of ['in_order never_began', 'never_began in_order']) {
     const flags = states.split(' ').flatMap((one) => ['--state', one]);
     expect((await run('users', 'list', ...flags, '--json')).json()).toMatchObject({ users: [{ user_email: 'ada' }] });
@@ -165,10 +163,8 @@ describe('the first failing step is named, with its remedy:', () => {
     const wrong = `nrelop_rainy_default_${'x'.repeat(32)}`;
     expect((await kit.post('/profile/create', { user: wrong })).status).toBe(403);
     const result = await run('doctor', '--user', wrong);
-    expect([result.code, result.stdout]).toEqual([
-      3,
-      expect.stringMatching(/^BROKEN {2}joined: .*study rainy.*studies: sunny\.\nnext: /),
-    ]);
+    const joined = /^BROKEN {2}joined: .*study rainy.*studies: sunny\.\nnext: /;
+    expect([result.code, result.stdout]).toEqual([3, expect.stringMatching(joined)]);
     expect(result.stdout).not.toContain('xxxx');
   });
 
@@ -189,10 +185,8 @@ describe('the first failing step is named, with its remedy:', () => {
     for (let i = 0; i < 5; i += 1) await send(message(i));
     await pipeline();
     await expectBroken(link, code, { next });
-    expect((await run('status', '--json')).json()).toMatchObject({
-      people: { unusable: 1 },
-      troubled: { unusable: [{ user_email: 'ada' }] },
-    });
+    const troubled = { unusable: [{ user_email: 'ada' }] };
+    expect((await run('status', '--json')).json()).toMatchObject({ people: { unusable: 1 }, troubled });
     expect((await run('status')).stdout).toMatch(/nothing usable +ada/);
     // A phone that worked before is judged after a day.
     await live(3600);

@@ -265,11 +265,8 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
     it.skipIf(!hasGis)('weekdays.R rates trips by weekday and draws the kilometres of the export', async () => {
       const picture = `${program.folder}/weekdays.svg`;
       const script = file('../../../examples/notebooks/weekdays.R');
-      const { stdout } = await promisify(execFile)('Rscript', [
-        script,
-        ...['recipes', 'geojson'].map((one) => `${program.folder}/${one}`),
-        picture,
-      ]);
+      const folders = ['recipes', 'geojson'].map((one) => `${program.folder}/${one}`);
+      const { stdout } = await promisify(execFile)('Rscript', [script, ...folders, picture]);
       const report = await program.run(['report', '--from', '2024-03', '--by', 'weekday', '--exact', '--json']);
       const { cells } = report.json<Untyped>();
       const rates = [...stdout.split('mode')[0]!.matchAll(/^ +([67]) +(\d\S+) +(\d\S+) +(\d\S+)$/gm)].map(

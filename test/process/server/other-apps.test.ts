@@ -90,9 +90,9 @@ const apps: Record<AppId, App> = {
     }),
     delivered: [],
     invalid: () => [
-      { nothing: 1, device_id: 'phone' },
+      { nothing: 1, device_id: 'a' },
       { _type: 'encrypted', data: 'AAAA' },
-      { _type: 'location', tst: 'x', lat: 1, lon: 2 },
+      { _type: 'location', tst: 'x' },
     ],
     texts: noObjects,
   },

@@ -264,19 +264,19 @@ const primaryOf = (program: string, lines: readonly string[]) => `
 `;
 
 describe('SIGTERM', () => {
-  it.each([
-    ['1', 30],
-    ['2', 30],
-    ['2', 200_000],
-  ])('with %s workers: a put with %i received bytes is finished, the exit code is 0', async (workers, place) => {
-    const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
-    const entry = androidLocation(7, { note: 'x'.repeat(300_000) });
-    const body = JSON.stringify({ user: 'ada', phone_to_server: [entry] });
-    const { received, exit } = await stopDuringPut(server, body, place);
-    expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
-    expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
-    expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
-  });
+  it.each(['1 30', '2 30', '2 200000'])(
+    'finishes a put, and ends with 0, for these workers and received bytes: %s',
+    async (row) => {
+      const [workers, place] = row.split(' ') as [string, string];
+      const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
+      const entry = androidLocation(7, { note: 'x'.repeat(300_000) });
+      const body = JSON.stringify({ user: 'ada', phone_to_server: [entry] });
+      const { received, exit } = await stopDuringPut(server, body, Number(place));
+      expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
+      expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
+      expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
+    },
+  );
 });
 
 describe('refusals', () => {

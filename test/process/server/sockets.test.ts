@@ -16,9 +16,10 @@ let serving: Serving;
 let ada: string;
 
 /** Opens a server with these people, of whom the first is ada. */
+type Options = Partial<ServeOptions>;
 async function open(
   parts: Partial<AppParts> = {},
-  options: Partial<ServeOptions> = {},
+  options: Options = {},
   people: readonly string[] = [],
 ): Promise<void> {
   kit = await openKit(parts);
@@ -30,14 +31,9 @@ async function open(
 beforeEach(() => open());
 
 const url = (path: string) => `http://127.0.0.1:${serving.port}${path}`;
+const json = { 'Content-Type': 'application/json; charset=UTF-8' };
 const post = async (path: string, body: string | Uint8Array, headers: Record<string, string> = {}) =>
-  answered(
-    await fetch(url(path), {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json; charset=UTF-8', ...headers },
-      body: body as string,
-    }),
-  );
+  answered(await fetch(url(path), { method: 'POST', headers: { ...json, ...headers }, body: body as string }));
 const putBody = (entries: unknown[]) => JSON.stringify({ user: 'ada', phone_to_server: entries });
 
 /** The head of a call, with these lines beside its Host. */

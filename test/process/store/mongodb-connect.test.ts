@@ -108,7 +108,7 @@ it.each([
   ],
   [
     'before 6.0 is refused',
-    { isWritablePrimary: true, setName: 'rs0', maxWireVersion: 13 },
+    { isWritablePrimary: true, setName: 'a', maxWireVersion: 13 },
     'MOBILITY_UNSUPPORTED',
     /6\.0/,
   ],

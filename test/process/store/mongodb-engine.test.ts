@@ -192,10 +192,8 @@ describeOnServers('MongoDB', (server) => {
       await put(engine, user, documents, [documentOf(user, 'a')]);
       expect(await parts.countDocuments()).toBe(2);
       await parts.deleteOne({});
-      await rejects(
-        engine.read((rows) => rows.find(documents, { where: { user } })),
-        'MOBILITY_STORE_DAMAGED',
-      );
+      const reading = engine.read((rows) => rows.find(documents, { where: { user } }));
+      await rejects(reading, 'MOBILITY_STORE_DAMAGED');
       await engine.write(user, (rows) => rows.remove(documents, { user }, 9));
       expect(await parts.countDocuments()).toBe(0);
       await put(engine, user, accounts, [accountOf(user, 1)]);
