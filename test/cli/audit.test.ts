@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import type { Untyped } from '../support/untyped.ts';
 import { freshProgram } from './kit.ts';
 
 it('records who did what to whose data with its outcome, and names no erased person', async () => {
@@ -15,7 +16,7 @@ it('records who did what to whose data with its outcome, and names no erased per
   expect((await run(out)).code).toBe(0);
   await run(out); // refuses to overwrite: wrong usage, no act
   for (const line of [`revoke ${ada} ffff`, 'recover-errors --dry-run', 'status']) await run(line.split(' '));
-  const acts = async (...flags: string[]): Promise<Act[]> => (await json('audit', ...flags)).acts;
+  const acts = async (...flags: string[]): Promise<Untyped[]> => (await json('audit', ...flags)).acts;
   const ofAda = await acts('--user', ada);
   const outcomes = ofAda.map(({ action, outcome }) => `${action}: ${outcome}`);
   expect(outcomes).toEqual(['users token: done', 'diary: done', 'export: done']);
@@ -29,12 +30,10 @@ it('records who did what to whose data with its outcome, and names no erased per
   expect(file).not.toMatch(/\d\.\d{3}/); // no coordinate
   const all = await acts();
   expect(all.map(({ action }) => action)).toEqual(['users token', 'diary', 'export', 'erase']);
-  expect(all.flatMap(({ people }) => people.map(({ user_email }) => user_email))).toEqual([null, null, null, null]);
+  expect(all.flatMap(({ people }) => people.map(({ user_email }: Untyped) => user_email))).toEqual([
+    null,
+    null,
+    null,
+    null,
+  ]);
 });
-
-interface Act {
-  action: string;
-  how: string;
-  outcome: string;
-  people: { user_email: string | null }[];
-}

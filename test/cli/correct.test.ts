@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { allEntries } from '../support/diary.ts';
 import type { Untyped } from '../support/untyped.ts';
-import { freshProgram, type Program } from './kit.ts';
+import { freshProgram, type Program, simulatedProgram } from './kit.ts';
 
 const day = '2024-03-12';
 const user = ['--user', 'sim-ada-1@example.org'];
@@ -13,9 +13,7 @@ const now = 1_720_000_000;
 
 let program: Program;
 beforeAll(async () => {
-  program = await freshProgram();
-  await program.run(['simulate', '--users', '2', '--days', '2', '--from', day, '--seed', 'ada']);
-  await program.run(['pipeline', '--all']);
+  program = await simulatedProgram(`--users 2 --days 2 --from ${day} --seed ada`);
 });
 
 const json = (...args: string[]) => program.json(...args);

@@ -92,18 +92,11 @@ it('the part of a path that no location shows is printed beside its length', asy
 });
 
 it('waits of a minute or more are shown, shorter ones are not', async () => {
-  const stop = (enter: number, exit: number) => ({
-    id: 'x',
-    enter_ts: enter,
-    exit_ts: exit,
-    enter_loc: home,
-    exit_loc: home,
-    distance: 0,
-    duration: exit - enter,
-    ending_section: '',
-    starting_section: '',
-    source: 's',
-  });
+  const [base] = trip(
+    'x',
+    [0, 2].map((at) => ({ times: [at, at + 1], easts: [at, at + 1] })),
+  ).trip!.stops;
+  const stop = (enter_ts: number, exit_ts: number) => ({ ...base!, enter_ts, exit_ts, duration: exit_ts - enter_ts });
   const parts = [
     section(noon, noon + 300, 'MotionTypes.WALKING', 400),
     section(noon + 500, noon + 900, 'MotionTypes.IN_VEHICLE', 4000),

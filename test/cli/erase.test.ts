@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { collections } from '../../src/store/store.ts';
 import type { Untyped } from '../support/untyped.ts';
-import { freshProgram, type Program, putRejected, setStage } from './kit.ts';
+import { freshProgram, type Program, putRejected, setStage, simulatedProgram } from './kit.ts';
 
 const uuids = { ada: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', ben: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa' };
 const nobody = 'c5d0a2b4-3c39-4b5e-8f7e-0c8b0a3c9aa1';
@@ -56,9 +56,7 @@ it('people are erased after their number or name was typed, and the receipt has 
 });
 
 it('one user is removed from every collection, and from the logs of all', async () => {
-  const { run, json, logs } = await freshProgram();
-  await run(['simulate', '--users', '2', '--from', '2024-03-12', '--seed', 't']);
-  await run(['pipeline', '--all']);
+  const { run, json, logs } = await simulatedProgram('--users 2 --from 2024-03-12 --seed t');
   const ada = 'sim-t-1@example.org';
   await run(['users', 'token', ada]);
   const receipt = await json('erase', '--user', ada, '--yes');

@@ -35,19 +35,12 @@ const threadsOf = (result: CommandResult): string =>
 const at = (time: number, thread: string, message: string, level: Level = 'INFO'): string =>
   `${fileLine(stamp(time), level, thread, message)}\n`;
 
-interface CallShape {
-  path?: string;
-  email?: string;
-  uuid?: string;
-  status?: number;
-  seconds?: number;
-  entries?: number;
-}
+const usual = { path: '/usercache/put', email: 'ada@example.org', uuid: ada, status: 200, seconds: 0.25, entries: 0 };
 
 /** The lines of one call. */
-function call(time: number, thread: string, shape: CallShape = {}): string {
-  const { path = '/usercache/put', email = 'ada@example.org', uuid = ada, status = 200, seconds = 0.25 } = shape;
-  const entries = Array.from({ length: shape.entries ?? 0 }, (_, n) =>
+function call(time: number, thread: string, shape: Partial<typeof usual> = {}): string {
+  const { path, email, uuid, status, seconds, entries: count } = { ...usual, ...shape };
+  const entries = Array.from({ length: count }, (_, n) =>
     line.entryStored(uuid, 'background/location', 1_463_477_402.120934 + n, 'inserted'),
   );
   const isPut = path.startsWith('/usercache/put');

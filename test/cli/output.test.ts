@@ -20,12 +20,7 @@ function sink(isTTY = false, failing?: string): Sink & { text: string } {
   return one;
 }
 
-interface Made {
-  tty?: boolean;
-  json?: boolean;
-  env?: Record<string, string>;
-  failing?: string;
-}
+type Made = Partial<{ tty: boolean; json: boolean; env: Record<string, string>; failing: string }>;
 function output({ tty = false, json = false, env = {}, failing }: Made = {}) {
   const [stdout, stderr] = [sink(tty, failing), sink(tty)];
   return { stdout, stderr, out: createOutput({ stdout, stderr, env, flags: { json, quiet: false } }) };

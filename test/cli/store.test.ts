@@ -9,7 +9,7 @@ import { copyDatabase } from '../../src/store/sqlite/folder.ts';
 import { changeRow, garbage } from '../faults/kit.ts';
 import { openFilesIn } from '../support/open-files.ts';
 import type { Untyped } from '../support/untyped.ts';
-import { freshProgram } from './kit.ts';
+import { freshProgram, simulatedProgram } from './kit.ts';
 
 it('init creates an embedded store and can be repeated', async () => {
   const { run, address } = await freshProgram();
@@ -28,23 +28,17 @@ it.skipIf(!existsSync('/proc/self/fd'))('a copy of the database leaves no file o
 });
 
 it('check names the user, the row and the remedy of damage, and exits with 3', async () => {
-  const { run, show, json, folder } = await freshProgram();
-  await run(['simulate', '--users', '1', '--from', '2024-03-12']);
-  await run(['pipeline', '--all']);
+  const { succeed, show, json, folder } = await simulatedProgram('--users 1 --from 2024-03-12');
   await show(['store', 'check'], /^nothing damaged; \d+ rows read in /);
   const { user_id: uuid } = (await json('users', 'list')).users[0];
   changeRow(join(folder, 'store'), uuid, ['trips', 'record'], garbage);
   const { findings } = await json('store', 'check');
   expect(findings[0]).toMatchObject({ user_id: uuid, table: 'trips', problem: expect.stringContaining('checksum') });
-  const leaveOut = ['store', 'check', '--user', uuid, '--leave-out'];
-  const row = new RegExp(`^table trips, row user .*chain_ts \\d+.*\\n {2}remedy: .*${leaveOut.join(' ')}`);
+  const leaveOut = `store check --user ${uuid} --leave-out`;
+  const row = new RegExp(`^table trips, row user .*chain_ts \\d+.*\\n {2}remedy: .*${leaveOut}`);
   await show(['store', 'check'], row, { code: 3 });
   await show(leaveOut, `${findings.length} rows left out`);
-  for (const command of [
-    ['store', 'check'],
-    ['rebuild', '--user', uuid],
-  ])
-    expect((await run(command)).code).toBe(0);
+  for (const line of ['store check', `rebuild --user ${uuid}`]) await succeed(line);
 });
 
 it('check of one user reads their rows only; leaving rows out needs a user', async () => {
@@ -58,9 +52,7 @@ it('check of one user reads their rows only; leaving rows out needs a user', asy
 });
 
 it('check continues after a page that SQLite cannot read, and names the table', async () => {
-  const { run, folder } = await freshProgram();
-  await run(['simulate', '--users', '2', '--from', '2024-03-12', '--days', '2']);
-  await run(['pipeline', '--all']);
+  const { run, folder } = await simulatedProgram('--users 2 --from 2024-03-12 --days 2');
   const file = join(folder, 'store', 'mobility.db');
   const connection = connect(file);
   const [page] = connection

@@ -14,7 +14,7 @@ import { dayRange, localDateTime, zoneOffset } from '../../src/model/time.ts';
 import type { Trip } from '../../src/model/trip.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import { freshProgram } from '../cli/kit.ts';
+import { freshProgram, simulatedProgram } from '../cli/kit.ts';
 import { put } from '../support/diary.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { words } from '../support/words.ts';
@@ -30,9 +30,8 @@ function textsIn(value: unknown): string[] {
 }
 
 it('a case gives the trips of the diary on another machine, as evaluate finds', async () => {
-  const { run, show, json, succeed, folder, refuse } = await freshProgram();
-  await run(['simulate', '--users', '1', '--days', '3', '--from', '2024-03-11', '--seed', 'case']);
-  await run(['pipeline', '--all']);
+  const program = await simulatedProgram('--users 1 --days 3 --from 2024-03-11 --seed case');
+  const { show, json, succeed, folder, refuse } = program;
   const out = join(folder, 'case');
   const args = ['debug-bundle', '--user', user, '--day', '2024-03-12', '--out', out];
   const now = 1_720_000_000;
@@ -91,20 +90,10 @@ it('a case has nothing personal: another place, other dates, known fields and te
       const spoilt = true_.map(({ metadata, data }, i): Entry => {
         const extra = { [secret]: secret, ssid: secret, local_dt: { zone: secret }, fmt_time: secret, altitude: 34 };
         const isOther = i % 50 === 0 && metadata.key === 'background/location';
-        return {
-          metadata: {
-            ...metadata,
-            plugin: secret,
-            [`x${secret}`]: secret,
-            ...(isOther && { platform: 'other', origin }),
-          },
-          data: { ...data, ...extra },
-        };
+        const more = { plugin: secret, [`x${secret}`]: secret, ...(isOther && { platform: 'other', origin }) };
+        return { metadata: { ...metadata, ...more }, data: { ...data, ...extra } };
       });
-      const label: Entry = {
-        metadata: { key: 'manual/mode_confirm', write_ts: 1, platform },
-        data: { label: secret },
-      };
+      const label: Entry = { metadata: { key: 'manual/mode_confirm', write_ts: 1, platform }, data: { label: secret } };
       const chance = seededRandom('bundle', seed);
       const random = (): number => chance.between(0, 1);
       const range = dayRange(day, zone);

@@ -6,6 +6,7 @@ import { BSON, type Document } from 'mongodb';
 import { convert } from '../../src/intake/converters/convert.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
+import { words } from '../support/words.ts';
 
 /** The people: names of the registry, UUIDs, and what their phones pushed. */
 export interface MadeUp {
@@ -23,15 +24,8 @@ export function madeUpDatabase(): MadeUp {
     person('ada@example.org', '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', 3, 'android'),
     person('ira@example.org', '0b7e3b0a-52f4-4f63-8a0e-3f1f0a6f2d22', 4, 'ios'),
   ];
-  const collections: Record<string, Document[]> = {
-    Stage_uuids: [],
-    Stage_Profiles: [],
-    Stage_timeseries: [],
-    Stage_timeseries_error: [],
-    Stage_usercache: [],
-    Stage_analysis_timeseries: [],
-    Stage_pipeline_state: [],
-  };
+  const kinds = words('uuids Profiles timeseries timeseries_error usercache analysis_timeseries pipeline_state');
+  const collections = Object.fromEntries(kinds.map((kind): [string, Document[]] => [`Stage_${kind}`, []]));
   for (const { user_email, uuid, subtype, platform, pushed } of people) {
     const id = binary(uuid, subtype);
     const last = pushed.at(-1)!.metadata.write_ts;

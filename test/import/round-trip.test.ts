@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { keys } from '../../src/model/keys.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
-import { freshProgram, type Program } from '../cli/kit.ts';
+import { freshProgram, type Program, simulatedProgram } from '../cli/kit.ts';
 import { countRejected } from '../support/store.ts';
 
 const day = '2024-03-12';
@@ -55,10 +55,8 @@ it('an imported user is exported byte for byte', async () => {
 });
 
 it.each(['android', 'ios'] as const)('days of %s are the same after export and import', async (platform) => {
-  const from = await freshProgram();
-  await from.run(['simulate', '--users', '1', '--days', '2', '--from', day, '--seed', 'r', '--platform', platform]);
-  await from.run(['pipeline', '--all']);
-  await roundTrip(from, 'sim-r-1@example.org');
+  const flags = `--users 1 --days 2 --from ${day} --seed r --platform ${platform}`;
+  await roundTrip(await simulatedProgram(flags), 'sim-r-1@example.org');
 });
 
 it('an import does not change present fields of the profile, nor an entry that was recovered', async () => {
@@ -89,9 +87,7 @@ it('an import does not change present fields of the profile, nor an entry that w
 });
 
 it('an export for e-mission is imported as the same diary, with pending and rejected entries', async () => {
-  const from = await freshProgram();
-  await from.run(['simulate', '--users', '2', '--days', '2', '--from', day, '--seed', 'e']);
-  await from.run(['pipeline', '--all']);
+  const from = await simulatedProgram(`--users 2 --days 2 --from ${day} --seed e`);
   const [user, other] = ['sim-e-1@example.org', 'sim-e-2@example.org'];
   await from.withUser(user, async (store, uuid) => {
     const metadata = { key: keys.location, platform: 'android', time_zone: 'Europe/Lisbon' };

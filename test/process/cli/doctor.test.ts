@@ -68,12 +68,7 @@ const live = async (seconds: number): Promise<void> => {
   clock += seconds;
 };
 
-interface Broken {
-  link: string;
-  code?: string;
-  why: string;
-  next: string;
-}
+type Broken = Record<'link' | 'why' | 'next', string> & { code?: string };
 /** The first failed step that the doctor finds for ada, with one remedy, or null. */
 async function broken(...flags: string[]): Promise<Broken | null> {
   const result = await run('doctor', '--user', 'ada', '--json', ...flags);

@@ -5,7 +5,7 @@ import { onEngine } from '../../../src/store/open.ts';
 import { accounts, allTables, arrivals } from '../../../src/store/rows/tables.ts';
 import { released } from '../../../src/store/rules/accounts.ts';
 import type { AnyTable } from '../../../src/upkeep/every-row.ts';
-import { freshProgram, refuse, run, show } from '../../cli/kit.ts';
+import { refuse, run, show, simulatedProgram } from '../../cli/kit.ts';
 import { describeOnServers, newDatabase, withClient } from '../../store/servers.ts';
 
 /** Every row of a store with its checksum, by table. The lease is not copied, and only copies note when people came. */
@@ -54,9 +54,7 @@ describeOnServers('a MongoDB store', (server) => {
 
   it('receives all rows of an embedded store by migration, and they can be migrated to another embedded store', async () => {
     const address = newDatabase(server());
-    const program = await freshProgram();
-    await program.run(['simulate', '--users', '1', '--from', '2024-03-12']);
-    await program.run(['pipeline', '--all']);
+    const program = await simulatedProgram('--users 1 --from 2024-03-12');
     await program.withStore(async (store) => {
       const [user] = await store.users.list({ limit: 1 });
       await store.profiles.merge(user!.uuid, { '$set.a': -0, text: 'é\u0000\ud800' });

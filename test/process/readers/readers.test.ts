@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { type Kind, tables } from '../../../src/export/columns.ts';
-import { freshProgram, type Program, tempFolder } from '../../cli/kit.ts';
+import { type Program, simulatedProgram, tempFolder } from '../../cli/kit.ts';
 import { isHere } from '../../support/needs.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
@@ -49,11 +49,9 @@ describe.skipIf(!installed)('programs of others (npm run test:readers)', () => {
   let wrote: Record<string, number>;
 
   beforeAll(async () => {
-    program = await freshProgram();
-    const run = (...args: string[]) => program.succeed(args);
     // Two days around the change to summer time; one of the two people lives in Stockholm.
-    await run('simulate', '--users', '2', '--days', '2', '--from', '2024-03-30', '--seed', 'readers');
-    await run('pipeline', '--all');
+    program = await simulatedProgram('--users 2 --days 2 --from 2024-03-30 --seed readers');
+    const run = (...args: string[]) => program.succeed(args);
     const [other, user] = (await program.json('users', 'list')).users.map((one: Untyped) => one.user_email);
     const [trip] = (await program.json('diary', '--user', user, '--day', '2024-03-31')).trips;
     await run('label', '--user', user, '--trip', trip.id, '--mode', 'bus', '--purpose', 'work');

@@ -43,29 +43,15 @@ interface App {
   /** Texts that are not JSON objects, as far as the app could send one. */
   texts: readonly string[];
 }
-interface Fix {
-  ts: number;
-  latitude: number;
-  longitude: number;
-  accuracy: number;
-  speed: number;
-}
+type Fix = Record<'ts' | 'latitude' | 'longitude' | 'accuracy' | 'speed', number>;
 
 const isoOf = (ts: number): string => `${new Date(Math.floor(ts) * 1000).toISOString().slice(0, 19)}Z`;
 const feature = ({ ts, latitude, longitude, accuracy, speed }: Fix): JsonObject => ({
   type: 'Feature',
   geometry: { type: 'Point', coordinates: [longitude, latitude] },
   properties: {
-    timestamp: isoOf(ts),
-    horizontal_accuracy: Math.round(accuracy),
-    speed,
-    altitude: 10,
-    vertical_accuracy: 3,
-    motion: [],
-    battery_level: 0.5,
-    battery_state: 'unplugged',
-    device_id: 'phone',
-    wifi: '',
+    ...{ timestamp: isoOf(ts), horizontal_accuracy: Math.round(accuracy), speed, altitude: 10, vertical_accuracy: 3 },
+    ...{ motion: [], battery_level: 0.5, battery_state: 'unplugged', device_id: 'phone', wifi: '' },
   },
 });
 
@@ -75,18 +61,8 @@ const apps: Record<AppId, App> = {
     path: '/pub?u=ada&d=phone',
     headers: (password) => ({ ...basic('ada', password), 'X-Limit-U': 'ada', 'X-Limit-D': 'phone' }),
     body: ({ ts, latitude, longitude, accuracy, speed }) => ({
-      _type: 'location',
-      lat: latitude,
-      lon: longitude,
-      tst: Math.floor(ts),
-      acc: Math.round(accuracy),
-      tid: 'AD',
-      vel: Math.round(speed * 3.6),
-      t: 'u',
-      conn: 'm',
-      batt: 50,
-      bs: 1,
-      topic: 'owntracks/ada/phone',
+      ...{ _type: 'location', lat: latitude, lon: longitude, tst: Math.floor(ts), acc: Math.round(accuracy) },
+      ...{ tid: 'AD', vel: Math.round(speed * 3.6), t: 'u', conn: 'm', batt: 50, bs: 1, topic: 'owntracks/ada/phone' },
     }),
     delivered: [],
     invalid: () => [
@@ -111,12 +87,8 @@ const apps: Record<AppId, App> = {
       location: {
         timestamp: new Date(ts * 1000).toISOString(),
         coords: { latitude, longitude, accuracy, speed, heading: -1, altitude: 10 },
-        is_moving: true,
-        odometer: 0,
-        event: '',
-        battery: { level: 0.5, is_charging: false },
-        activity: { type: 'unknown' },
-        extras: {},
+        ...{ is_moving: true, odometer: 0, event: '', battery: { level: 0.5, is_charging: false } },
+        ...{ activity: { type: 'unknown' }, extras: {} },
         _: `&id=${device_id}&lat=${latitude}&`,
       },
       device_id,

@@ -9,6 +9,7 @@ import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../s
 import { atEnd, tempFolder } from '../../support/clean-up.ts';
 import { greyPixel, pmtiles } from '../../support/pmtiles.ts';
 import { until } from '../../support/until.ts';
+import { words } from '../../support/words.ts';
 import { openPages, type Pages } from '../../web/kit.ts';
 
 const found = browserPath();
@@ -126,29 +127,12 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
       const searches = `[...document.querySelectorAll('.trip .fold')].map((one) => one.search)`;
       const [correct, why] = await page.value<string[]>(searches);
       await page.open(`${address}/study/sunny`);
-      const paths = [
-        '/',
-        '/sign-in',
-        '/sign-in/study',
-        '/me',
-        `/me/day/${day}`,
-        `/me/day/${day}${correct}`,
-        `/me/day/${day}${why}`,
-        '/me/day/2024-03-30',
-        '/me/month',
-        '/me/data',
-        '/study/sunny',
-        '/study/sunny?show=never',
-        await page.value<string>(`document.querySelector('tbody a').pathname`),
-        '/study/sunny/figures/2024-03',
-        '/study/sunny/flagged',
-        '/study/sunny/export?done=large',
-        '/study',
-        '/operator',
-        '/join/sunny',
-        '/join/none',
-        '/nowhere',
-      ];
+      const person = await page.value<string>(`document.querySelector('tbody a').pathname`);
+      const paths = words(`
+        / /sign-in /sign-in/study /me /me/day/${day} /me/day/${day}${correct} /me/day/${day}${why} /me/day/2024-03-30
+        /me/month /me/data /study/sunny /study/sunny?show=never ${person} /study/sunny/figures/2024-03
+        /study/sunny/flagged /study/sunny/export?done=large /study /operator /join/sunny /join/none /nowhere
+      `);
       for (const one of paths) {
         await page.open(`${address}${one}`);
         await page.value(`for (const fold of document.querySelectorAll('details')) fold.open = true`);
