@@ -44,12 +44,8 @@ const placesIn = (records: TripRecord[]) =>
   groupPlaces('u', staysBetweenTrips(records.flatMap(({ trip }) => trip ?? [])));
 
 type Until = number | null;
-const text = async (
-  records: TripRecord[],
-  until: Until = null,
-  silences: Silence[] = [],
-  looks: DiaryMarks = marks,
-) => {
+type Span = Silence[];
+const text = async (records: TripRecord[], until: Until = null, silences: Span = [], looks: DiaryMarks = marks) => {
   const [observed, places] = [observedOf(records, silences), await placesIn(records)];
   return diaryText({ name: 'ada', day, records, observed, completeUntil: until, places }, looks);
 };
@@ -92,10 +88,8 @@ it('the part of a path that no location shows is printed beside its length', asy
 });
 
 it('waits of a minute or more are shown, shorter ones are not', async () => {
-  const [base] = trip(
-    'x',
-    [0, 2].map((at) => ({ times: [at, at + 1], easts: [at, at + 1] })),
-  ).trip!.stops;
+  const rides = [0, 2].map((at) => ({ times: [at, at + 1], easts: [at, at + 1] }));
+  const [base] = trip('x', rides).trip!.stops;
   const stop = (enter_ts: number, exit_ts: number) => ({ ...base!, enter_ts, exit_ts, duration: exit_ts - enter_ts });
   const parts = [
     section(noon, noon + 300, 'MotionTypes.WALKING', 400),

@@ -166,12 +166,8 @@ export function commandTree(): Promise<CommandUnknownOpts> {
 }
 
 /** Puts values that are no entries: they are rejected. */
-export function putRejected(
-  store: Store,
-  userId: string,
-  values: readonly unknown[],
-  { reason = 'not_an_object', at = 1 } = {},
-): Promise<unknown> {
+export function putRejected(store: Store, userId: string, values: readonly unknown[], how = {}): Promise<unknown> {
+  const { reason, at } = { reason: 'not_an_object', at: 1, ...how };
   const unusable = values.map((entry) => ({ entry, reason, message: 'found a text' }));
   return store.usercache.put(userId, { entries: [], unusable } as never, at);
 }

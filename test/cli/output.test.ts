@@ -104,11 +104,7 @@ it.each<[string, string[], string]>([
     [counted(0, 'trip'), counted(1, 'trip'), counted(1234, 'entry', 'entries')],
     '0 trips 1 trip 1,234 entries',
   ],
-  [
-    'distances',
-    [0, 4, 994, 996, 4249, 99_900, 128_400].map(distanceText),
-    '0 m 0 m 990 m 1.0 km 4.2 km 99.9 km 128 km',
-  ],
+  ['distances', [0, 4, 994, 996, 4249, 128_400].map(distanceText), '0 m 0 m 990 m 1.0 km 4.2 km 128 km'],
   ['short times', [0, 59.4, 59.6, 3570, 3600, 3900].map(durationText), '0 s 59 s 1 min 1 h 1 h 1 h 5 min'],
   ['long times', [172_799, 180_000].map(durationText), '2 d 0 h 2 d 2 h'],
   ['seconds of work', [0.004, 1.234, 9.999, 61].map(workTimeText), '0.00 s 1.23 s 10 s 61 s'],

@@ -121,9 +121,9 @@ it.each<[string, Found[], Partial<Part>, string[]]>([
   ['nothing', [], {}, ['expected recorded points, found none']],
   [
     'skipped parts only',
-    [{ skipped: 'visits' }],
+    [{ skipped: 'a' }],
     {},
-    ['expected recorded points, found only data that are not imported: visits'],
+    ['expected recorded points, found only data that are not imported: a'],
   ],
   ['nothing of a source with people', [], { names: 'people' }, []],
   ['a problem', [{ unread: 'line 1' }], {}, ['line 1']],
@@ -214,10 +214,7 @@ it.each<[string, Naming, ImportOptions['whom'], string[]]>([
   ['a registered person', 'none', { name: 'ada', user: ada }, ['ada']],
 ])('an import for %s, of a source that names %s, gives data to %o', async (_, names, whom, expected) => {
   const people = names === 'none' ? [null] : [{ ...ada, update_ts: 5 }, eve];
-  const found = people.flatMap((owner, i): Found[] => [
-    { owner, entry: entry(i) },
-    { owner, entry: entry(i + 10) },
-  ]);
+  const found = people.flatMap((owner, i) => [i, i + 10].map((ts): Found => ({ owner, entry: entry(ts) })));
   for (const dryRun of [true, false]) {
     const store = await newStore();
     if (whom?.user != null) await store.users.register('ada', { uuid: ada.uuid, now: 1 });

@@ -197,10 +197,8 @@ it('known, duplicate and new entries are counted separately, and --create regist
 
 it('an own export with errors, imported twice, exits with 0 the second time, since they are known', async () => {
   const [from, to] = [await freshProgram(), await freshProgram()];
-  await writeFile(
-    join(from.folder, 'a.jsonl'),
-    `${JSON.stringify(entry(0, { latitude: 'nowhere' }))}\n{"data":{}}\n${JSON.stringify(entry(1))}\n`,
-  );
+  const lines = [entry(0, { latitude: 'nowhere' }), { data: {} }, entry(1)].map((one) => `${JSON.stringify(one)}\n`);
+  await writeFile(join(from.folder, 'a.jsonl'), lines.join(''));
   await from.run(['import', join(from.folder, 'a.jsonl'), '--format', 'entries', '--user', 'ada', '--create']);
   await from.run(['pipeline', '--all']);
   const out = join(from.folder, 'out');

@@ -64,11 +64,7 @@ it.each<[string, () => Buffer, RegExp]>([
     },
     /found overlapping ones/,
   ],
-  [
-    'a password',
-    () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { flags: 1 } }),
-    /an encrypted one: unpack/,
-  ],
+  ['a password', () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { flags: 1 } }), /an encrypted one: /],
   ['another method', () => zip({ name: 'a.csv', content: Buffer.from(csv), says: { method: 14 } }), /found method 14/],
   [
     'a directory of more than 64 MiB',

@@ -67,7 +67,7 @@ const apps: Record<AppId, App> = {
     delivered: [],
     invalid: () => [
       { nothing: 1, device_id: 'a' },
-      { _type: 'encrypted', data: 'AAAA' },
+      { _type: 'encrypted', data: 'A' },
       { _type: 'location', tst: 'x' },
     ],
     texts: noObjects,

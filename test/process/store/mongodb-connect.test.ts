@@ -104,12 +104,7 @@ it.each([
     'MOBILITY_STORE_UNAVAILABLE',
     /mongosh --eval 'rs.initiate\(\)'/,
   ],
-  [
-    'before 6.0 is refused',
-    { isWritablePrimary: true, setName: 'a', maxWireVersion: 13 },
-    'MOBILITY_UNSUPPORTED',
-    /6\.0/,
-  ],
+  ['before 6.0 is refused', { ismaster: true, setName: 'a', maxWireVersion: 13 }, 'MOBILITY_UNSUPPORTED', /6\.0/],
 ] as const)('a server %s', (_, answer, code, message) =>
   withAnswering(answer, async (address) => {
     const direct = 'setName' in answer ? '?directConnection=true' : '';
