@@ -348,7 +348,7 @@ export const en = {
     size: (people: string, days: string): string => `${people}, ${days}.`,
     places: 'Places',
     exact: 'exact',
-    cells: (size: string): string => `cells of ${size}, routes around stays hidden`,
+    cells: (size: string): string => `cells of ${size}; the routes around each stay are hidden`,
     names: 'Names instead of pseudonyms',
     go: 'Download (ZIP)',
     protection:
