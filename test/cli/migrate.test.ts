@@ -138,7 +138,7 @@ describe('migrate', () => {
     await run(['erase', '--user', ada!, '--yes']);
     await refuse(again, `found 1: ${ada}`, { code: 1 });
     expect((await run([...again, '--erase-missing'])).code).toBe(2);
-    await show([...again, '--erase-missing', '--dry-run'], '1 other user at the target to erase');
+    await show([...again, '--erase-missing', '--dry-run'], '1 other user to erase at the target');
     const lastPut = (last_put_ts: number) =>
       withStore(target, async (store) =>
         store.profiles.merge((await store.users.byEmail(ada!))!.uuid, { last_put_ts }),
@@ -146,7 +146,7 @@ describe('migrate', () => {
     await lastPut(Date.now() / 1000 + 60);
     await refuse([...again, '--erase-missing', '--yes'], 'may be swapped', { code: 1 });
     await lastPut(5);
-    await show([...again, '--erase-missing', '--yes'], '1 other user at the target erased');
+    await show([...again, '--erase-missing', '--yes'], '1 other user erased at the target');
     expect(await everybodyAt(target)).toEqual(await everybodyAt(address));
     expect((await run(['migrate', '--from', target, '--to', address, '--overwrite'])).code).toBe(0);
     await run(['users', 'add', 'only here', '--store', target]);

@@ -69,7 +69,7 @@ function reportText(report: CopyReport, { dryRun, eraseMissing }: Options): stri
   if (reports.length > 0) parts.push(`${reports.length} ${dryRun ? 'that cannot be copied' : 'not copied'}`);
   if (others > 0) {
     const ending = eraseMissing ? ` ${dryRun ? 'to erase' : 'erased'}` : '';
-    parts.push(`${counted(others, 'other user')} at the target${ending}`);
+    parts.push(`${counted(others, 'other user')}${ending} at the target`);
   }
   const verdict = equal ? 'both sides are equal' : 'both sides are not equal';
   return [
