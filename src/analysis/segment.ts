@@ -100,7 +100,10 @@ function stateAfter(locations: readonly Location[], open: Candidate | null): Res
   return last ? { resume_ts: last.ts, started: false } : null;
 }
 
-/** True if the open trip after a group begins so soon, and leads so far, that it may continue the last journey. */
+/**
+ * True if the open trip may continue the last journey of the group: it begins at most `lookAround` s after the group,
+ * and two successive locations of it are far from the end of the group.
+ */
 function mayContinue({ to, candidates, nextTs }: CandidateGroup, locations: readonly Location[]): boolean {
   if (nextTs - to > lookAround) return false;
   const end = locations[candidates.at(-1)!.endIndex]!;

@@ -12,7 +12,7 @@ import { groupBy, metricByMode, type SectionFigures } from './metrics.ts';
 
 export interface Period {
   ts: number; // label of the period, seconds since the epoch
-  /** A local group has only the fields that define it, such as `year`, and a zone. */
+  /** A local period has only the fields that define it, such as `year` and `month`, and its time zone. */
   local_dt: Partial<LocalDateTime>;
   fmt_time: string;
   sections: readonly SectionFigures[];

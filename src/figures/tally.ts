@@ -20,7 +20,7 @@ export const divisorOf = (by: Dimension, cell: string): string => (by === 'weekd
 
 const gridStep = 0.01; // degrees; cells of the grid are about 1.1 km high
 
-/** By mode, adds each section; by another dimension, adds the trip to the cell where it begins. */
+/** If `by` is `mode`, adds each section to the cell of its mode. Otherwise adds the trip to the cell of its start. */
 export function addTrip(tally: PersonTally, { trip }: Pick<BriefRecord, 'trip'>, by: Dimension): void {
   if (trip === null) return;
   if (by === 'mode') {

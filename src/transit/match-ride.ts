@@ -71,7 +71,7 @@ const mostGapSpread = 300; // m; the most that a time without a location, such a
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
 const seenGap = 90; // s; locations closer together than this show the path between them
-const scoreCutoff = 8; // a pattern whose score must stay more than this below the best score is left out
+const scoreCutoff = 8; // a pattern is left out if its score cannot come this near to the best score
 
 /** Matches a ride with the network. Returns the evidence for bus and train, and the lines, most probable first. */
 export function matchRide(given: TransitRide, network: TransitNetwork, localTime: LocalTime): TransitEvidence {
@@ -419,7 +419,10 @@ function haltScore({ halts }: TransitRide, { pattern, between }: Scored): number
   }, 0);
 }
 
-/** Score of a pattern, lower for rare patterns, such as school trips, because a line may use the same track. */
+/**
+ * Score of a pattern, -2 to 0: the logarithm of its trips per day. If a school trip and a usual line have the same
+ * path, the ride was more probably with the usual line.
+ */
 const rarity = ({ pattern }: NetworkPattern): number => clamp(Math.log(Math.max(0.01, pattern.trips)), -2, 0);
 
 function pathLength(track: readonly LatLon[]): number {

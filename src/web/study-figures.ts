@@ -77,7 +77,7 @@ async function readMembers({ users }: Store, study: string, month: string): Prom
   }
 }
 
-/** `until`: the end of the month, or now. Has no published figures before the month has settled. */
+/** `until`: the end of the month, or now. The report has no figures until the month is settled (`isSettled`). */
 async function readMonthTable(
   { store, study, now, cache }: StudyCall,
   month: string,

@@ -170,7 +170,7 @@ function movedIn({ at }: GapState, { to }: TimeRange, next: Location | undefined
   return metres > gapLimits.near ? Math.round(metres) : null;
 }
 
-/** The state of the phone by the transition of an event. `phoneIn`: by the event's state, for other transitions. */
+/** The state of the phone after a transition. For other transitions, `phoneIn` derives it from the event's state. */
 const phoneBy = codes(transitions, {
   waits: ['STOPPED_MOVING', 'TRIP_END_DETECTED', 'END_TRIP_TRACKING', 'INIT_COMPLETE'],
   moves: ['EXITED_GEOFENCE', 'TRIP_STARTED', 'TRIP_RESTARTED', 'VISIT_ENDED'],

@@ -108,8 +108,9 @@ function unseenBetween(track: Track, end: number, start: number): number {
 }
 
 /**
- * Score, 0 to 1, that the user parked the vehicle of leg `before` and came back to it: after a long stop, or after a
- * walk and a turn back. It is a product of Gaussian kernels and shares.
+ * Score, 0 to 1, that the user parked the vehicle of leg `before` and came back to it. It is 0 if the user had waited
+ * for that vehicle. After a long stop, it depends only on how near `next` begins to the end of `before`. After a
+ * shorter stop, the user must also have walked, gone away from the vehicle, and turned back.
  */
 function parkedScore(segments: readonly Segment[], track: Track, before: LegEvidence, next: Leg): number {
   if (before.waited >= legLimits.waited) return 0;

@@ -31,7 +31,7 @@ export const journeyLimits = {
   noticedLate: 180, // s; motion readings up to this long before a candidate count: phones notice a short walk late
   phantomSpeed: 0.2, // m/s; a slower candidate is a phantom even if motion readings show movement (physical)
   standing: 60, // m; a smaller candidate is always a phantom: receivers indoors have such errors (physical)
-  lateNotice: 2500, // m; the distance from the stay counts as movement up to this: phones notice departures late
+  lateNotice: 2500, // m; a longer distance from the stay is no movement: phones notice departures within this distance
 };
 
 /** Why a stop is a wait, or why it is not. The names are stored with trips: do not change them. */

@@ -38,7 +38,7 @@ export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
   lead: 30, // s; movement that ended this soon before the start is part of the trip
   silence: 300, // s; an Android phone without a location for this long noticed the departure late
-  awake: 45, // s; a phone that sent a location this long before the movement noticed it at once (physical)
+  awake: 45, // s; a phone noticed the departure at once if it sent a location this long before the movement (physical)
   // For a walk that an iPhone reports without locations:
   walking: 0.3, // 0 to 1; the lowest share of walking among the readings of a cell
   walkingGap: 90, // s; the longest gap between two walking cells of the walk

@@ -100,7 +100,7 @@ export function badTime(entry: JsonValue, ts: number | null, field: string): Unu
   return unusable(entry, ts === null ? 'format_no_time' : 'format_bad_time', text);
 }
 
-const mostRejected = 1024 * 1024; // characters of JSON in a row
+const mostRejected = 1024 * 1024; // the most characters of JSON that one stored row contains
 
 /**
  * Combines unusable elements of one body into few rows, since a body may have 200,000 elements of

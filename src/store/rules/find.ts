@@ -11,7 +11,7 @@ export interface PagePart {
   load(): Promise<StoredEntries>;
 }
 
-/** Characters of JSON. A page that has opened more ends before its limit of entries. */
+/** Characters of JSON. A page ends before its limit of entries if the parts read for it have more than this. */
 const pageSize = 16 * 2 ** 20;
 
 interface StoredPage {
