@@ -148,7 +148,7 @@ async function checkActs(host: Host): Promise<Check[]> {
     const rows =
       check?.outcome === 'partly' || check?.outcome === 'failed'
         ? wrong('rows', `${lastCheck}, and the check failed or was incomplete`, 'mobility store check')
-        : sound('rows', `${lastCheck}; mobility store check finds damaged rows`);
+        : sound('rows', `${lastCheck}; to look for damaged rows: mobility store check`);
     if (isMongoAddress(store))
       return [rows, sound('backup', 'made by tools of MongoDB; this program cannot check them')];
     const last = acts.findLast(({ action, outcome }) => action === 'backup' && outcome === 'done');

@@ -23,7 +23,7 @@ export async function checkJoin(store: Store, name: string): Promise<Remedy | nu
     const why = `The owner of this token was erased from ${study.name}, so the token cannot join again.`;
     return { why, next: 'if the person wants to join again: mobility study readmit TOKEN' };
   }
-  const why = `The token of ${study.name}, ${token.subgroup}, has no account${refusal === null ? '' : `: ${refusal}`}.`;
+  const why = `No account has this token of the subgroup ${token.subgroup} of ${study.name}${refusal === null ? '' : `; the study refuses it: ${refusal}`}.`;
   return { why, next: `mobility study show ${study.name}` };
 }
 

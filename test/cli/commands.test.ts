@@ -400,7 +400,7 @@ it('explain shows from when on a day is a draft, and what makes it final', async
   const { run, show } = await simulatedProgram('--users 1 --days 2 --from 2024-03-01 --seed t');
   expect((await run(`explain --user ${ada} --day 2024-03-01`)).stdout).not.toContain('draft');
   const draft =
-    /\ndraft since 2 March \d\d:\d\d: .*; it becomes final when the next trip, or one after it, has ended\n$/;
+    /\ndraft since 2 March \d\d:\d\d: .*; the day becomes final when the next trip, or a later one, has ended\n$/;
   await show(`explain --user ${ada} --day 2024-03-02`, draft);
 });
 

@@ -57,7 +57,7 @@ async function explain(context: CommandContext, { at, ...options }: OptionsOf<ty
 }
 
 function draftText(completeUntil: number | null, zone: string): string {
-  const settles = 'it becomes final when the next trip, or one after it, has ended';
+  const settles = 'the day becomes final when the next trip, or a later one, has ended';
   if (completeUntil === null) return `draft: no trip has ended yet; ${settles}`;
   const time = formatForPeople(completeUntil, zone, 'D MMMM HH:mm');
   return `draft since ${time}: the user arrived then, and later data may still change what follows; ${settles}`;

@@ -150,7 +150,7 @@ const startTexts: Record<BoundaryRule, string> = {
 
 const endTexts: Partial<Record<BoundaryRule, string>> = {
   location: 'the trip ended at its last location: no movement was estimated near this location',
-  movement: `the trip ended where the model last sees movement: at most ${durationText(boundLimits.reach)} before the arrival that the path gives, or after the last location`,
+  movement: `the trip ended where the model last sees movement, between ${durationText(boundLimits.reach)} before the arrival that the path gives and ${durationText(boundLimits.reach)} after the last location`,
   'trip after':
     'the trip ended no later: then the next trip began, the phone reported that it no longer moved, or tracking ended',
 };
@@ -204,7 +204,7 @@ function lineReason(line: TransitLine | undefined): string {
   if (line === undefined) return '';
   const { probability, to_stop, alternatives, feed_age_days } = line;
   const others = alternatives.length === 0 ? '' : `, or ${alternatives.join(' or ')}`;
-  const old = feed_age_days === undefined ? '' : `; the feed is ${feed_age_days} days away from this day`;
+  const old = feed_age_days === undefined ? '' : `; the nearest valid day of the feed is ${feed_age_days} days away`;
   return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
@@ -228,7 +228,7 @@ const unobservedTexts: Record<UnobservedReason, string> = {
   'no permission': 'the phone reported an error of tracking, such as a missing permission',
   'phone off': 'the phone had been off: it was started afterwards',
   silent: `nothing came for more than ${durationText(gapLimits.longest)}. This time is not a stay, for at least one reason: the phone had not armed its geofence; it had sent locations at rest; it was more than ${gapLimits.near} m away in between or afterwards; the gap was longer than a day`,
-  'no location': `for ${durationText(gapLimits.unlocated)} or more, readings report movement without a gap; no location came until the end of this time`,
+  'no location': `motion readings show continuous movement for ${durationText(gapLimits.unlocated)} or more, but the phone sent no location until the end of this time`,
   moved: `nothing came for more than ${durationText(gapLimits.longest)}, and the next location is more than ${gapLimits.near} m away: the user moved, and nothing shows how`,
   'nothing received': 'no later data were processed yet: none came, or they are pending',
   'before the first location': 'the first location of the user came later',
