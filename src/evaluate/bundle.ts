@@ -74,7 +74,7 @@ export function makeBundle({ entries, day, range, trips, transit, now, random, r
   const zones = [...new Set([...zoneNames, ...trips.map((t) => t.end_zone)])];
   const weeks = weeksBack([...hours], zones, now, random);
   const moved = -weeks * week;
-  const sources = [...sourceNames].sort(); // aliases in the order of the analysis
+  const sources = [...sourceNames].sort(); // the aliases keep this order: the analysis ranks sources by name
   const move = (entry: Entry): Entry => {
     const { key, write_ts, platform, origin } = entry.metadata;
     const ts = Number(entry.data.ts);

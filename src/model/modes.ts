@@ -29,7 +29,7 @@ interface ModeRow {
   class: ModeClass;
   /** m/s, the greatest average over 500 m (physical limit, by hand). Default: 90. */
   fastest?: number;
-  /** False: a correction cannot state the mode, like modes without a name in `wire`. */
+  /** False: a correction cannot state the mode. It can never state a mode without a name in `wire`. */
   isStated?: false;
   /** Names with an icon in e-mission's app, and their codes; 0: no code. Default: UNKNOWN. */
   app?: Readonly<Record<string, number>>;

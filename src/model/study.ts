@@ -19,7 +19,7 @@ export interface StudySettings {
   listed?: boolean;
   /** True: managers see names of people; false: pseudonyms. */
   show_names?: boolean;
-  /** The language of invitations, and for readers of languages without texts. Absent: English. */
+  /** The language of invitations, and of texts for readers of other languages. Absent: English. */
   language?: string;
   /** Secret of pseudonyms in exports from pages; absent: no page has made an export. */
   export_key?: string;

@@ -168,13 +168,13 @@ export interface LastSeen {
   stay: { from: number; to: number } | null;
   /** First and last reading of the latest movement since the last location; absent: none. */
   moving?: { from: number; to: number };
-  /** Last entry of the trip under way at `at`; absent: no trip was, or a gap followed. */
+  /** Time of the last entry of the trip that `at` belongs to; absent: none was under way, or a gap followed. */
   led?: number;
   /** True if the phone has reported a state; absent: it has no state machine. */
   machine?: true;
-  /** True if the user moved in a gap: the phone sent its last event from another place. */
+  /** True if the user moved in a gap and the phone has sent no event since: its last event belongs to another place. */
   unreported?: true;
-  /** Start of reported movement without a location, until the next location; absent: none. */
+  /** Start of the reported movement since the last location, if it is long enough for a gap. */
   unlocated?: number;
 }
 

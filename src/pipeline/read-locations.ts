@@ -114,7 +114,8 @@ async function readPart(
   if (from === Number.POSITIVE_INFINITY) return from;
   const end = to === undefined || to > Number.MAX_VALUE ? Number.POSITIVE_INFINITY : to;
   const bound = end === Number.POSITIVE_INFINITY ? {} : { to: end };
-  let held: ObservedLocation[] = []; // locations of the last time of a page; the next page may have more of this time
+  // The locations that end a page and have the same time. The next page may begin with others of that time.
+  let held: ObservedLocation[] = [];
   const some = within === undefined ? {} : { within };
   const query = { keys: [key], time: 'ts', from, ...bound, ...some, limit: Math.min(pageSize, size) } as const;
   const read = (entry: Entry): ObservedLocation | null => {

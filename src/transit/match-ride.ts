@@ -3,7 +3,7 @@
 //   line 7:   S1 ----- S2 ----- S3 ----- S4        stops of a pattern in order, 11 min from S2 to S4
 //                     A  . . . . . . . B           the ride: begins 40 m from S2, ends 60 m from S4, 12 min
 //   score:    start .70 + end .58 + time 1 + path 1.06 (95 % of 3 km on the line) + stops .40 (S3 passed) = 3.74
-//   result:   bus 3.64 = 3.74 - ln 1.1, because one route has a stop near the start; lines: 7 (.98)
+//   result:   bus 3.64 = 3.74 - ln(1 + .1 for each route with a stop near the start, here one); lines: 7 (.98)
 //
 // Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios. Each ratio compares a
 // ride that used the pattern with a ride that did not. The constants were set on recorded rides; docs/transit.md has

@@ -10,7 +10,7 @@ export type PersonToErase = { user_email: string | null; uuid: string | null };
 
 type Rows = Record<Collection, number>;
 
-/** `remaining`: rows that are left, such as the record while a log file may contain the name. */
+/** `remaining`: rows that are left. The record stays as long as a log file may contain the name. */
 export type ErasedUser = PersonToErase & { removed: Rows; remaining: Rows };
 
 export type Receipt = Awaited<ReturnType<typeof erasePeople>>;

@@ -15,7 +15,7 @@ export class ImportTurns {
     this.#now = now;
   }
 
-  /** False if the last import of a refused person is older than the last import of this person. */
+  /** False if another person was refused whose last import is older than the last import of this person. */
   isTurnOf(uuid: string): boolean {
     forget(this.#asked, this.#now() - askedFor);
     forget(this.#ended, this.#now() - rememberedFor);

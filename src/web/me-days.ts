@@ -80,7 +80,7 @@ export async function readDay(
   };
 }
 
-const pathsReach = 30 * 86_400; // s before the end of the day; a map also shows other trips since then
+const pathsReach = 30 * 86_400; // s; a map also shows the trips of this time before the end of the day
 
 async function readOtherPaths(store: DayStore, userId: string, { observed, trips }: ShownDay): Promise<Position[][]> {
   if (trips.length === 0) return [];

@@ -6,9 +6,8 @@ const failureWindow = 900; // s
 const mostFailures = { ofOrigin: 30, ofAccount: 5 };
 
 /**
- * The most passwords in the queue. `all`: from known browsers together, and as many from other
- * callers. `ofOrigin`: from one known browser or network. `ofUnknown`: from all callers whose
- * network is unknown.
+ * The most passwords in the queue. `all`: from all known browsers; other callers may add as many.
+ * `ofOrigin`: from one known browser or network. `ofUnknown`: from all callers on unknown networks.
  */
 const mostQueued = { all: 16, ofOrigin: 2, ofUnknown: 8 };
 

@@ -104,7 +104,7 @@ export class FigureCache {
   }
 }
 
-/** Returns a store that reads the state, and an empty usercache, from the person's status. */
+/** Returns a store that takes the state from the status, and does not read a usercache that is empty. */
 export function withStatusFacts(store: Store, { figures: { state, waiting } }: PersonStatus): Store {
   const usercache = { ...store.usercache, find: async () => ({ entries: [], received_ts: [], next: null }) };
   const pipeline = { ...store.pipeline, get: async () => state };

@@ -31,8 +31,8 @@ export const candidateLimits = {
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,
-  timeSlack: 30, // s; the last locations may span this much less than `timeThreshold` in a dwell
-  longestRestStep: 60, // s; a near location belongs to the rest after a trip if it follows the last location this soon
+  timeSlack: 30, // s; the locations of a dwell may span this much less than `timeThreshold`
+  longestRestStep: 60, // s; a near location at most this long after the previous one belongs to the rest after a trip
   walkedOff: 250, // m in `timeThreshold` s; a longer move ends a rest: receivers at rest drift less (by hand)
   gapThreshold: 600, // s; distance sampling: the user dwells if no location arrives for this long
   gapDistance: 50, // m; distance sampling: the user moved if two locations are farther apart

@@ -28,7 +28,7 @@ export const gapLimits = {
   near: 1000, // m; a next location farther away shows a move: phones notice a departure within this distance
   inferred: 3 * 3600, // s; in a longer gap, a phone without a state machine is not known to be at rest
   same: 150, // m; a phone without a state machine was at rest in a gap if its next location is this near
-  settled: 2700, // s; an event this soon after a stay may still show that a trip was under way
+  settled: 2700, // s; an event at most this long after a stay may show that the user left during it
   reports: 3, // after so many locations at rest, at most `longest` s apart, the phone is known to send at rest, too
   unlocated: 300, // s; longer movement without a location is a gap; people who walk indoors rest sooner
   sure: 75, // 0 to 100; the lowest confidence of the readings that count for `unlocated`

@@ -15,7 +15,7 @@ import type { Location } from './observations.ts';
 
 /** "Physical": what receivers and feet can do. "By hand": chosen on the developers' own recorded days. */
 export const trackLimits = {
-  repeatWithin: 60, // s; a location is stale if it repeats the previous position this soon, less accurately (physical)
+  repeatWithin: 60, // s; a less accurate repeat of the previous position within this time is stale (physical)
   unknownAccuracy: 30, // m; accuracy assumed if the phone gave none (by hand)
   spikePasses: 4, // number of passes that remove spikes, because neighbouring spikes hide each other (by hand)
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
@@ -26,7 +26,7 @@ export const trackLimits = {
   gap: 120, // s; the filter restarts after a longer gap (by hand)
   acceleration: 0.4, // m2/s3, noise of the acceleration (by hand)
   variance: 0.35, // variance of a location divided by its squared accuracy (by hand)
-  leastAccuracy: 5, // m; a better stated accuracy counts as this (physical)
+  leastAccuracy: 5, // m; a smaller accuracy counts as this, because no receiver is better (physical)
   firstSpeed: 200, // m2/s2, variance of the speed at the beginning (by hand)
   surprise: 9, // square of 3 standard deviations; a location farther from the prediction weighs less (by hand)
   detour: 1.06, // factor for the straight line across a gap longer than `gap` s and `bridge` m (by hand)

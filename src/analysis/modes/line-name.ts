@@ -9,8 +9,8 @@ import type { LineFound, TransitEvidence } from '../../transit/match-ride.ts';
 import type { Mode } from '../segmenter.ts';
 
 /**
- * The lowest probability of a line for the mode FERRY. For TRAM and SUBWAY, lines of that kind must have this part of
- * the probability of all rail lines (by hand).
+ * The lowest probability of a ferry line for the mode FERRY. Also the share that trams must have in the probability of
+ * all rail lines for the mode TRAM, and subways for SUBWAY (by hand).
  */
 const sureKind = 0.8;
 const leastNamed = 0.1; // a line with a lower probability is not named (by hand)

@@ -36,7 +36,7 @@ import type { Cells } from '../states/viterbi.ts';
 /** By hand on the developers' own recorded days, except where marked physical. */
 export const boundLimits = {
   reach: 240, // s; the states move a bound by at most this
-  lead: 30, // s; movement that ended this soon before the start is part of the trip
+  lead: 30, // s; movement that ended at most this long before the start is part of the trip
   silence: 300, // s; an Android phone without a location for this long noticed the departure late
   awake: 45, // s; a phone noticed the departure at once if it sent a location this long before the movement (physical)
   // For a walk that an iPhone reports without locations:

@@ -149,8 +149,8 @@ class CorrectedStretch {
   }
 
   /**
-   * Makes a trip begin at the stay before it, and returns true. A trip that begins too far away
-   * gets untracked time during `unseen`; then returns false.
+   * Makes a trip begin at the stay before it, and returns true. If the trip begins too far away,
+   * puts untracked time (`unseen`) before it, and returns false.
    */
   private relink(i: number, unseen: TimeRange): boolean {
     const [left, link] = [this.trips[i - 1], this.trips[i]!];

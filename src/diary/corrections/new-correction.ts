@@ -16,7 +16,7 @@ interface CorrectionAuthor {
   reason?: string;
 }
 
-/** Makes the entry of a correction, which is contradicted if the trips that its author sees (`seen`) change. */
+/** Makes the entry of a correction. If the trips that its author sees (`seen`) change, it is contradicted. */
 export async function correctionEntry(
   store: ChainStore,
   userId: string,

@@ -103,7 +103,7 @@ async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> 
 const notMapped = (body: JsonValue, expected: string, found = 'something else'): Mapped =>
   newMapped({ unusable: [unusable(body, 'format_unknown', `expected ${expected}, found ${found}`)] });
 
-/** Keeps only the names of the fields, since values may name networks or people. */
+/** Rejects `body` with only the names of its fields, since values may name networks or people. */
 const lacks = (body: JsonObject, field: string): Mapped => notMapped(Object.keys(body), `a field "${field}"`, 'none');
 
 async function putMapped({ put, log }: RouteCall, { entries, unusable: others, skipped }: Mapped): Promise<void> {
