@@ -60,7 +60,7 @@ export interface ImportOptions {
   onProgress?(part: Part, share: number | null, counts: ImportCounts): void;
 }
 
-const maxProblems = 5; // reported per source: a file of a wrong format would have one on each line
+const maxProblems = 5; // per source that are reported; a file of a wrong format has one on each line
 
 /**
  * The most entries in memory, and the most characters of their JSON. A character takes about 20

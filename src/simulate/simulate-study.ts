@@ -26,7 +26,7 @@ import { towns } from './town.ts';
 const problems = ['never_began', 'silent', 'refused', 'no_locations'] as const;
 const problemDays = 6; // days of a problem: twice the time after which a person counts as silent
 const pushedAfter = 1200; // s after midnight when the phone pushes the previous day
-const joinedApart = 20; // s between two people, so that fewer join in an hour than the default limit allows
+const joinedApart = 20; // s after which the next person joins: fewer join in an hour than the default limit allows
 const shortStay = 300; // s; a shorter stay is a wait during a trip
 // Local hours between which the first person has tracking off. This happens on the third last day,
 // if there are at least 10 days.

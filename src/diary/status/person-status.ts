@@ -50,9 +50,9 @@ export interface StatusOptions {
 export const usualSilentDays = 3;
 /** s; entries that are pending for longer show that the pipeline does not run, as most run daily (by hand) */
 const longestPending = 1.5 * day;
-/** s; an unknown token refused this soon after the person's last call may be another person's */
+/** s; an unknown token that is refused in this time after the person's last call may be of another person */
 const unknownTokenDelay = day;
-/** Number of rejected entries that is trouble: a few among thousands are normal. */
+/** So many rejected entries count as a fault: a few among thousands are normal. */
 const manyRejected = 10;
 
 /** Derives the status of a person from their stored figures. Pure, in constant time. */

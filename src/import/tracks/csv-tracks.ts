@@ -63,7 +63,7 @@ async function* recordsOf(chunks: Bytes, { line, delimiter }: { line: number; de
     max_record_size: 1024 * 1024,
     on_record: (record: string[], { lines }) => {
       records.push({ record, line: lines });
-      return null; // keeps the record out of the output of the parser, which nobody reads
+      return null; // keeps the record out of the output of the parser: `records` has it
     },
   });
   const ended = finished(parser.resume()).catch((error: Error) => error);

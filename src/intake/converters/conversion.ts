@@ -8,7 +8,7 @@ import { checkLocalTime, checkText, timeOf } from './checks.ts';
  */
 export interface Converter {
   (entry: Entry): Conversion;
-  /** Names fields that the converter does not change: their readers skip it. null: unknown. */
+  /** Names fields that the converter does not change. Readers of only these skip it. null: unknown. */
   asPushed?: (entry: Entry) => ReadonlySet<string> | null;
 }
 

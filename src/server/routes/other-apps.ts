@@ -18,7 +18,7 @@ const formats: Readonly<Record<AppId, (call: RouteCall) => Mapped>> = {
   },
   overland: ({ body }) => (Array.isArray(body.locations) ? fromOverland(body.locations) : lacks(body, 'locations')),
   traccar: ({ query, body: { location: sent = null, ...others }, now }) => {
-    // Home Assistant sends only the coordinates in `location`, if set up as guides of GeoPulse show.
+    // If Home Assistant is set up as in the guides of GeoPulse, `location` has only the coordinates.
     const isPlace = isJsonObject(sent) && sent.coords === undefined && sent.latitude !== undefined;
     const location = isPlace ? { ...others, coords: sent } : sent;
     const rest = omitFields(others, new Set(['device_id', 'user', 'id', 'deviceid']));
