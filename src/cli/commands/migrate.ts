@@ -66,7 +66,7 @@ function reportText(report: CopyReport, { dryRun, eraseMissing }: Options): stri
   const { users, copied, same, written, removed, others, reports, equal, seconds } = report;
   const rows = `${counted(written, 'row')} ${dryRun ? 'to write' : 'written'}, ${removed} ${dryRun ? 'to remove' : 'removed'}`;
   const parts = [`${copied} ${dryRun ? 'to copy' : 'copied'} (${rows})`, `${same} already equal`];
-  if (reports.length > 0) parts.push(`${reports.length} ${dryRun ? 'that cannot be copied' : 'not copied'}`);
+  if (reports.length > 0) parts.push(`${reports.length} ${dryRun ? 'cannot be copied' : 'not copied'}`);
   if (others > 0) {
     const ending = eraseMissing ? ` ${dryRun ? 'to erase' : 'erased'}` : '';
     parts.push(`${counted(others, 'other user')}${ending} at the target`);
