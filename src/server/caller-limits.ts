@@ -31,7 +31,7 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   pendingEntries: config.pendingEntries, // pending and rejected entries together
   unknownKeys: 1_000, // different keys that the service does not know
   linesPerDay: 100_000, // entries that the log lists, one line each; 100,000 lines take 16 MB
-  studyBytesPerDay: 2_048 * mebibyte, // of all new members of a study: 5,000 phones on their first day
+  studyBytesPerDay: 2_048 * mebibyte, // by all new members of a study: 5,000 phones on their first day
 });
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
@@ -61,7 +61,7 @@ const rateLimitNames = Object.keys(rateLimits) as RateLimit[];
 /** Options of a put. The put of a page has no `sentWith`, and is not recorded in the profile. */
 type CallerPut = Omit<PutCheckedOptions, 'store' | 'now' | 'mostLines'>;
 
-/** Characters a day in entries of a user under `manual/`: readers hold a day. A survey has 10,000. */
+/** Characters a day in entries of a user under `manual/`: readers hold all of a day in memory. A survey has 10,000. */
 const mostStatements = 8 * mebibyte;
 const mostRemembered = 20_000; // callers in memory
 const knownKeys: ReadonlySet<string> = new Set(keyTable.map(({ key }) => key));

@@ -17,7 +17,7 @@ export interface ModeCrf {
   id: string;
   modes: number[][]; // by mode: one weight per feature of a leg (`legFeatures`)
   pairs: number[]; // one weight per kind of pair (`pairKinds`)
-  /** One weight per feature of a stop (`stopFeatures`): a logistic regression that `findJourneys` uses. */
+  /** One weight per feature of a stop (`stopFeatures`). With them, `findJourneys` decides whether a stop is a wait. */
   waits: number[];
 }
 

@@ -21,7 +21,7 @@ const keptNames = new Set([
   ...'motion battery_level battery_state'.split(' '),
 ]);
 
-/** The fields that are stored of a feature that cannot become an entry. */
+/** If a feature cannot become an entry, the server stores only these fields of it. */
 const shownNames = new Set([...keptNames, 'timestamp']);
 
 const motions: Readonly<Record<string, MotionType>> = {

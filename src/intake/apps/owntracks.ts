@@ -10,12 +10,12 @@ const origin: Origin = { program: 'owntracks' };
 
 /** Fields of a location that the entry keeps under their names in OwnTracks. */
 const reportedNames = new Set('t tid m conn p poi tag created_at inregions inrids'.split(' '));
-/** Fields that are stored of messages of other types, such as `transition`. */
+/** The server stores these fields of messages of other types, such as `transition`. */
 const keptNames = new Set(
   '_type t tid m lat lon acc tst wtst created_at desc event rid steps from to distance floorsup floorsdown'.split(' '),
 );
 
-/** The fields that are stored of a message that cannot become an entry. */
+/** If a message cannot become an entry, the server stores only these fields of it. */
 const shownNames = new Set([...keptNames, ...reportedNames, ...'alt vac vel cog motionactivities batt bs'.split(' ')]);
 
 /** These types never say where the user is, and some of their messages contain passwords. */
