@@ -292,6 +292,7 @@ it('the log has START and END of every call, with the user if one is known', asy
   await kit.post('/usercache/get', { user: 'ada' });
   await kit.post('/usercache/get', { user: 'eve' });
   await kit.request('/nowhere/token=abc?user=ada&lat=37.87', { headers: { Authorization: 'Bearer ada' } });
+  await until(() => kit.log.filter((line) => line.includes(':END ')).length === 3);
   const shape = (line: string) => line.replace(/\S+\+\S+/, 'TIME').replace(/\d+\.\d{6}$/, 'SECONDS');
   const ada = (await kit.store.users.byEmail('ada'))!.uuid;
   expect(kit.console.map(shape).map((line) => line.replace(/^(START|END) 20\S+/, '$1 TIME'))).toEqual([
@@ -315,5 +316,6 @@ it('the log has a different thread id for each simultaneous call, which the call
   const answers = await Promise.all(Array.from({ length: 10 }, () => kit.post('/usercache/get', { user: 'ada' })));
   const ids = answers.map(({ headers }) => headers.get('x-request-id'));
   expect(new Set(ids).size).toBe(10);
+  await until(() => kit.log.filter((line) => line.includes(':END ')).length === 10);
   for (const id of ids) expect(kit.log.filter((line) => line.includes(`:${id}:`))).toHaveLength(6);
 });

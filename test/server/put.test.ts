@@ -4,6 +4,7 @@ import { MobilityError } from '../../src/model/mobility-error.ts';
 import { tokenHash, tokenId } from '../../src/model/user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { newStore, pendingEntries } from '../support/store.ts';
+import { until } from '../support/until.ts';
 import { addToken, androidLocation, config, iosActivity, type Kit, openKit } from './kit.ts';
 
 const ts = 1463502000.412;
@@ -113,9 +114,12 @@ it('a batch of too many entries is refused with the limit', async () => {
 });
 
 it('the log has each step in order and each entry with its result, and no data of entries', async () => {
+  const isEnded = () => kit.log.some((line) => line.includes(':END '));
   await put([androidLocation(ts)]);
+  await until(isEnded);
   kit.log.length = 0;
   await put([androidLocation(ts), iosActivity(ts), { metadata: { key: 'a/b' }, data: { latitude: 37.8716 } }]);
+  await until(isEnded);
   expect(kit.log.map((line) => line.replace(/\d\.\d{6}$/, 'SECONDS'))).toEqual([
     'INFO:w1-2:START POST /usercache/put',
     'INFO:w1-2:Called userCache.put',
