@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
+import { parseJson } from '../model/json.ts';
 import type { ErrorFilter } from '../upkeep/error-groups.ts';
 
 export function withErrorFilter<Args extends unknown[], Opts extends OptionValues>(command: Command<Args, Opts>) {
@@ -23,10 +24,5 @@ function filterArgument(text: string): string {
 /** Accepts JSON, because the list of errors shows keys with unusual characters as JSON. */
 function keyArgument(text: string): string {
   const key = filterArgument(text);
-  if (!key.startsWith('"')) return key;
-  try {
-    return String(JSON.parse(key));
-  } catch {
-    return key;
-  }
+  return key.startsWith('"') ? String(parseJson(key) ?? key) : key;
 }

@@ -1,5 +1,5 @@
 import type { Entry } from '../model/entry.ts';
-import { isJsonObject, type JsonValue, kindOf } from '../model/json.ts';
+import { isJsonObject, type JsonValue, kindOf, parseJson } from '../model/json.ts';
 import { firstMilliseconds } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
@@ -52,12 +52,8 @@ export function checkEntry(pushed: JsonValue): CheckedEntry {
 
 /** Checks the JSON text of an entry. A text that is not JSON is rejected unchanged. */
 export function checkEntryText(text: string): CheckedEntry {
-  try {
-    return checkEntry(JSON.parse(text) as JsonValue);
-  } catch (error) {
-    if (error instanceof SyntaxError) return checkEntry(text);
-    throw error;
-  }
+  const value = parseJson(text);
+  return checkEntry(value === undefined ? text : value);
 }
 
 function flawOf(value: JsonValue): Flaw | null {

@@ -2,6 +2,7 @@
 // contains no coordinates, names or UUIDs of users.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJson } from '../model/json.ts';
 import { makeFolders, unlessMissing } from '../util/make-folders.ts';
 
 export interface Act {
@@ -24,11 +25,6 @@ export async function audit(logDir: string, act: Act): Promise<void> {
 /** Returns the acts, the oldest first. Ignores a line that a full disk cut off. */
 export async function readActs(logDir: string): Promise<Act[]> {
   const text = (await readFile(join(logDir, fileName), 'utf8').catch(unlessMissing)) ?? '';
-  return text.split('\n').flatMap((line) => {
-    try {
-      return line === '' ? [] : [JSON.parse(line) as Act];
-    } catch {
-      return [];
-    }
-  });
+  const acts = text.split('\n').flatMap((line) => parseJson(line) ?? []);
+  return acts as unknown as Act[];
 }

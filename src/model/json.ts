@@ -12,13 +12,19 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 export const asObject = (value: unknown): JsonObject => (isJsonObject(value) ? value : {});
 
-export function parseJsonObject(text: string): JsonObject | null {
+/** Returns undefined if the text is not JSON. Drops the parser's message, which may quote a location. */
+export function parseJson(text: string): JsonValue | undefined {
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value) ? value : null;
-  } catch {
-    return null;
+    return JSON.parse(text) as JsonValue;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
+}
+
+export function parseJsonObject(text: string): JsonObject | null {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : null;
 }
 
 /** For error messages, which must not contain the value: it may be a position. */

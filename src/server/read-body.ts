@@ -2,6 +2,7 @@
 // all of it has arrived.
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
+import { parseJson } from '../model/json.ts';
 import { errorText } from '../model/mobility-error.ts';
 import type { BodyShare } from './byte-budget.ts';
 import { badRequest, forbidden, Problem, tooLarge } from './problem.ts';
@@ -191,10 +192,5 @@ export function tokenAtEnd(body: Buffer, field: string): string | null {
 }
 
 /** Parses a JSON text whose bytes were read as Latin-1. */
-function parsed(found = ''): string | null {
-  try {
-    return JSON.parse(Buffer.from(found, 'latin1').toString('utf8')) as string;
-  } catch {
-    return null;
-  }
-}
+const parsed = (found = ''): string | null =>
+  (parseJson(Buffer.from(found, 'latin1').toString('utf8')) ?? null) as string | null;

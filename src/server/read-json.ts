@@ -1,9 +1,9 @@
 // Parses a body in slices, its list element by element, within limits of values and depth.
 import { randomUUID } from 'node:crypto';
-import { isJsonObject, type JsonObject, type JsonValue } from '../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../model/json.ts';
 import { inSlices } from '../util/slices.ts';
 import { badRequest, type Problem, tooLarge } from './problem.ts';
-import { maxDepth, openingOf, parsed, quickElements, scan } from './scan-json.ts';
+import { maxDepth, openingOf, quickElements, scan } from './scan-json.ts';
 
 export interface ReadJson<Element = never> {
   /** The body, with the requested list emptied. */
@@ -85,7 +85,7 @@ function* readListed<Element>(
       const piece = text.slice(at, end).trim();
       if (isLast) close = end;
       if (isLast && piece === '' && elements.length === 0) break;
-      const value = depth <= elementDepth ? parsed(piece) : undefined;
+      const value = depth <= elementDepth ? parseJson(piece) : undefined;
       if (value === undefined) unreadable += 1;
       if (unreadable > mostUnreadable)
         throw badRequest(`expected entries as JSON, found more than ${mostUnreadable} elements that are not JSON`);
@@ -112,7 +112,7 @@ function parseWithin(text: string, limits: JsonLimits): JsonValue {
     if (values > limits.values) throw tooManyValues(limits);
     if (depth > maxDepth) throw badRequest(`expected JSON that nests at most ${maxDepth} deep, found more`);
   }
-  const value = parsed(text);
+  const value = parseJson(text);
   if (value === undefined) throw malformed(text);
   return value;
 }

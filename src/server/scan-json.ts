@@ -1,5 +1,5 @@
 // Finds a list in a JSON text, and the ends of its elements, without parsing them.
-import type { JsonValue } from '../model/json.ts';
+import { type JsonValue, parseJson } from '../model/json.ts';
 
 const steps = new Int8Array(256);
 for (const opener of ['[', '{']) steps[opener.charCodeAt(0)] = 1;
@@ -97,17 +97,7 @@ export function quickElements(
     if (cut < at) cut = text.indexOf(between, at);
     if (cut === -1) cut = text.length;
     if (cut === text.length || cut - at >= longest) return null;
-    const value = parsed(text.slice(at, cut + 1));
+    const value = parseJson(text.slice(at, cut + 1));
     return value === undefined ? null : { value, end: cut + 1 };
   };
-}
-
-/** Parses a JSON text; undefined if it is not JSON. */
-export function parsed(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch (error) {
-    if (error instanceof SyntaxError) return undefined;
-    throw error;
-  }
 }

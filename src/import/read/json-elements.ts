@@ -1,4 +1,5 @@
 // Cuts JSON of any size into the members and list elements of its outermost value, as text.
+import { parseJson } from '../../model/json.ts';
 import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';
 
@@ -85,11 +86,9 @@ function stateAfter(state: State, byte: number, at: number, isList: boolean): St
 const isMark = (byte: number): boolean => byte === 0xef || byte === 0xbb || byte === 0xbf;
 
 function nameOf(text: string | null, offset: number): string {
-  try {
-    return String(JSON.parse(text ?? ''));
-  } catch {
-    throw noJson(offset, 'a name in quotes');
-  }
+  const name = parseJson(text ?? '');
+  if (name === undefined) throw noJson(offset, 'a name in quotes');
+  return String(name);
 }
 
 function noJson(at: number, expected: string): SourceBroken {

@@ -1,5 +1,5 @@
 // Reads JSON of any size: the elements of lists, the lines, or the single object of a file.
-import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from '../../model/json.ts';
 import type { SourceFile } from '../source.ts';
 import { refuseBeyond } from '../source-error.ts';
 import { fileLines, type OnBytes } from './bytes.ts';
@@ -34,7 +34,7 @@ export async function* jsonRecords(file: SourceFile, onBytes: OnBytes, isRecord 
     .replace(/^\ufeff/, '')
     .split('\n');
   const first = lines.find((line) => textOf(line.trimEnd()) !== null);
-  const value = first === undefined ? undefined : jsonIn(textOf(first.trimEnd())!);
+  const value = first === undefined ? undefined : parseJson(textOf(first.trimEnd())!);
   if (isJsonObject(value) && isRecord(value)) return yield* jsonLines(file, onBytes, textOf);
   const single: JsonObject = {};
   let length = 0;
@@ -44,7 +44,7 @@ export async function* jsonRecords(file: SourceFile, onBytes: OnBytes, isRecord 
     else if (member !== null) {
       length += member.length + text.length;
       refuseBeyond(length > maxElementBytes, `an object of at most ${maxElementBytes} bytes`);
-      single[member] = jsonIn(text) ?? null;
+      single[member] = parseJson(text) ?? null;
     }
   }
   if (isRecord(single)) yield { value: single, length, member: null, where: 'byte 0' };
@@ -60,15 +60,7 @@ export async function* jsonLines(file: SourceFile, onBytes: OnBytes, textOf = te
 export const isJsonList = ({ head }: SourceFile): boolean => /^\ufeff?\s*\[/.test(head.toString('utf8'));
 
 function recordIn(text: string, member: string | null, where: string): JsonRecord {
-  const value = jsonIn(text);
+  const value = parseJson(text);
   if (value === undefined) return { unread: `expected JSON at ${where}, found a syntax error` };
   return { value, length: text.length, member, where };
-}
-
-function jsonIn(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined; // drop the parser's message: it may contain a part of the text, such as a location
-  }
 }
