@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, type OptionValues } from '@commander-js/extra-typings';
-import { callJson, createLogText } from '../../log/call-text.ts';
-import { CallTracker, callOutcome, callTime, isPut, type LoggedCall } from '../../log/calls.ts';
+import type { LoggedCall } from '../../log/calls.ts';
+import { CallTracker, callJson, callOutcome, callTime, createLogText, isPut } from '../../log/calls.ts';
 import { LineFold } from '../../log/line-fold.ts';
 import { type LogLine, type ReadOptions, readLogs } from '../../log/read-log.ts';
 import { isUuid } from '../../model/ids.ts';
