@@ -43,6 +43,12 @@ export async function* selectUsers(context: CommandContext, whom: UserChoice): A
   throw usageError(`the study ${study}${part} has no members`);
 }
 
+/** Selects every user if no flag selects users. */
+export function selectUsersOrAll(context: CommandContext, { user, study, subgroup, all }: UserChoice) {
+  const isAll = all ?? (user ?? study ?? subgroup) === undefined;
+  return selectUsers(context, isAll ? { all: true } : { user, study, subgroup });
+}
+
 export function isMember(user: UserRecord, { study, subgroup }: Pick<UserChoice, 'study' | 'subgroup'>): boolean {
   return (study === undefined || user.study === study) && (subgroup === undefined || user.subgroup === subgroup);
 }

@@ -3,7 +3,6 @@ import { minuteText } from '../../diary/number-text.ts';
 import { oneLine } from '../../log/text.ts';
 import { usageError } from '../../model/mobility-error.ts';
 import { faultReason } from '../../model/rejections.ts';
-import type { UserRecord } from '../../model/user.ts';
 import { everyError } from '../../store/paging.ts';
 import type { ErrorRow } from '../../store/store.ts';
 import { type ErrorGroup, figuresWithErrors, groupErrors, withoutValues } from '../../upkeep/error-groups.ts';
@@ -11,7 +10,7 @@ import { DocumentedCommand } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, errorKeyText, table, withZone } from '../output.ts';
-import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
+import { selectUsers, selectUsersOrAll, type UserChoice, withUserChoice } from '../user-options.ts';
 
 type Options = UserChoice & Parameters<typeof noErrorsText>[0];
 
@@ -40,18 +39,13 @@ Exit code 3: a converter of the program failed.`)
 
 async function showAll(context: CommandContext, options: Options): Promise<Outcome> {
   const store = await context.store();
-  const groups = await groupErrors(store, usersOf(context, options), options);
+  const groups = await groupErrors(store, selectUsersOrAll(context, options), options);
   const texts = groups.map((one) => groupText(one, context.zone));
   await context.output.result({ errors: groups }, withZone(texts.join('\n'), context.zone));
   const total = groups.reduce((sum, { entries }) => sum + entries, 0);
   const next = 'to see one: mobility errors show ID; after an update: mobility recover-errors, with the same flags';
   context.output.note(total === 0 ? noErrorsText(options) : `${counted(total, 'entry', 'entries')}; ${next}`);
   return groups.some(({ fault }) => fault) ? { exitCode: 3 } : {};
-}
-
-function usersOf(context: CommandContext, { user, study, subgroup, all }: Options): AsyncGenerator<UserRecord> {
-  const isAll = all ?? (user === undefined && study === undefined && subgroup === undefined);
-  return selectUsers(context, isAll ? { all: true } : { user, study, subgroup });
 }
 
 function groupText(group: ErrorGroup, zone: string): string {

@@ -6,7 +6,7 @@ import type { CommandContext, Outcome } from '../context.ts';
 import { noErrorsText, withErrorFilter } from '../error-filter.ts';
 import { counted, errorKeyText, table } from '../output.ts';
 import { pipelineOptions, releaseWhenStopped } from '../pipeline-runs.ts';
-import { selectUsers, type UserChoice, withUserChoice } from '../user-options.ts';
+import { selectUsersOrAll, withUserChoice } from '../user-options.ts';
 
 type UserRecovery = RecoverReport & { user_email: string; failure?: string };
 
@@ -25,14 +25,13 @@ Exit code 3: some errors remain, or some users could not be processed.`),
   ).option('--dry-run', 'show what would be recovered, change nothing');
 
 async function recover(context: CommandContext, options: OptionsOf<typeof flags>): Promise<Outcome> {
-  const { key, reason, platform, appVersion: _, dryRun, ...given } = options;
-  const whom: UserChoice = Object.keys(given).length === 0 ? { all: true } : given;
+  const { key, reason, platform, dryRun } = options;
   const store = await context.store();
   const recovery = { ...(await pipelineOptions(context)), key, reason, platform, dryRun };
   const setCurrentUser = releaseWhenStopped(context, store, recovery.owner);
   const progress = context.output.progress('looking for errors');
   const reports: UserRecovery[] = [];
-  for await (const { uuid, user_email } of selectUsers(context, whom)) {
+  for await (const { uuid, user_email } of selectUsersOrAll(context, options)) {
     if ((await figuresWithErrors(store, uuid, options)) === null) continue;
     if (context.signal.aborted) break;
     setCurrentUser(uuid);
