@@ -18,9 +18,10 @@ import { idOf } from '../model/ids.ts';
 import { addDays, daysOfMonth, localDay, monthBeside, startOfDay } from '../model/time.ts';
 import type { MemberMonth, Store } from '../store/store.ts';
 import { startSlices } from '../util/slices.ts';
+import { barPatterns } from './pages/day-view.ts';
 import { markup } from './pages/markup.ts';
 import { monthSteps, stepHeading } from './pages/overview.ts';
-import { figurePatterns, figuresTable } from './pages/report-page.ts';
+import { figuresTable } from './pages/report-page.ts';
 import { studyPage } from './study-pages.ts';
 import { pageLinks, readPeople, type StudyPerson, takePage, withStatusFacts } from './study-people.ts';
 import { banner, csvType, faultPage, fileAnswer, isShownDay, type StudyCall, type WebAnswer } from './web.ts';
@@ -62,7 +63,7 @@ export async function showFigures(call: StudyCall): Promise<WebAnswer> {
 ${isPublished ? markup`<h2>${words.toPublish}</h2><p>${words.protection(usualLeast)}</p>${figuresTable(report, null, t)}<p><a href="${here}?csv=published">${words.csv}</a></p>` : !isDue && banner(words.notYet)}
 ${isPublished && report.withheld > 0 && markup`<p class="soft small">${words.withheld(report.withheld)}</p>`}
 <h2>${words.internal}</h2><p class="note bad">${words.notToPass}</p>${figuresTable(report, exact, t)}<p><a href="${here}?csv=internal">${words.csv}</a></p><p class="soft small">${words.rangeText}</p>`;
-  const body = markup`${figurePatterns('mode')}${stepHeading(title, steps)}${content}`;
+  const body = markup`${barPatterns(null)}${stepHeading(title, steps)}${content}`;
   return studyPage(call, title, body, 'figures');
 }
 

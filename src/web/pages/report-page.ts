@@ -1,10 +1,10 @@
 import { publishedRows } from '../../export/report-csv.ts';
 import type { DisclosedCell } from '../../figures/disclose.ts';
 import type { ExactCell, MonthReport } from '../../figures/month-report.ts';
-import type { Dimension } from '../../figures/tally.ts';
 import { modeLook } from '../../model/modes.ts';
+import { barPatterns } from './day-view.ts';
 import { Markup, markup } from './markup.ts';
-import { modeFill, modePatterns, modeStyles } from './mode-styles.ts';
+import { modeFill } from './mode-styles.ts';
 import { shell } from './shell.ts';
 import { type Texts, textsFor } from './texts/texts.ts';
 
@@ -22,12 +22,9 @@ export function reportPage(months: readonly MonthReport[], least: number): strin
         : markup`${figuresTable(report, null, t)}${few}`;
     return markup`<section><h2 id="m${report.month}"><time datetime="${report.month}">${names[i]}</time></h2>${content}</section>`;
   });
-  const body = markup`${figurePatterns(by)}<h1>${title}</h1><p>${t.figures.protection(least)}</p>${months.length > 1 && markup`<nav aria-label="${t.figures.months}">${links}</nav>`}${sections}`;
+  const body = markup`${by === 'mode' && barPatterns(null)}<h1>${title}</h1><p>${t.figures.protection(least)}</p>${months.length > 1 && markup`<nav aria-label="${t.figures.months}">${links}</nav>`}${sections}`;
   return shell({ t, title, isFile: true, body }).text;
 }
-
-export const figurePatterns = (by: Dimension): Markup =>
-  new Markup(by === 'mode' ? modePatterns(new Set(modeStyles.map(({ name }) => name))) : '');
 
 interface Shown extends Pick<DisclosedCell, 'trips' | 'trips_per_day' | 'km' | 'km_per_day'> {
   cell: string;
