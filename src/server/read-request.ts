@@ -18,10 +18,10 @@ export interface RequestRules extends BodyRules {
 
 export interface RequestBody {
   body: JsonObject; // empty if the request has no body
-  list: CheckedEntry[]; // the elements of the member `RequestRules.list`
+  list: readonly CheckedEntry[]; // the checked elements of the member `RequestRules.list`
   size: number; // decompressed bytes of the body
   note: string | null; // a warning for the log
-  unread: string | null; // the text of a body that is not a JSON object
+  unread: string | null; // the text of a body that is not a JSON object; for a route with a dialect
 }
 
 const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed

@@ -45,7 +45,7 @@ export interface WebCall {
   origin: string | null; // the network of the caller; null: not known
   limits: SignInLimits;
   turns: ImportTurns;
-  passwordCost?: number | undefined;
+  passwordCost?: number | undefined; // the parameter N of scrypt for passwords of managers
   cache: FigureCache;
   /** Claims work that only one call may do at a time. Returns null if another call does it. */
   claim: (work: 'export' | 'import') => { release(): void } | null;
@@ -56,6 +56,7 @@ export interface WebCall {
   /** Writes to the audit log. `people`: the `audit_key` of each person. */
   audit: (who: string, action: string, people: readonly string[]) => Promise<void>;
   version: string | null;
+  /** Checks the installation as `mobility doctor` does, for the page of the operator. */
   checks: () => Promise<Check[]>;
 }
 

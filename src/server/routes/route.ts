@@ -7,14 +7,12 @@ import type { JsonObject } from '../../model/json.ts';
 import type { UserRecord } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import type { Problem } from '../problem.ts';
+import type { RequestBody } from '../read-request.ts';
 import type { AnswerSchema, BodySchema } from '../schemas.ts';
 
 /** What a route gets. A route must access only the data of `caller`. */
-export interface RouteCall {
+export interface RouteCall extends Pick<RequestBody, 'body' | 'unread' | 'list'> {
   caller: UserRecord;
-  body: JsonObject; // empty if no body was sent
-  unread: string | null; // the text of a body that is not a JSON object; for a route with a dialect
-  list: readonly CheckedEntry[]; // the checked elements of the route's `list`
   params: Readonly<Record<string, string>>; // the named parts of the path
   query: Readonly<Record<string, string>>; // if a name occurs twice, its first value counts
   store: Store;
