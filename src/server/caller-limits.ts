@@ -31,7 +31,7 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
   pendingEntries: config.pendingEntries, // pending and rejected entries together
   unknownKeys: 1_000, // different keys that the service does not know
   linesPerDay: 100_000, // entries that the log lists, one line each; 100,000 lines take 16 MB
-  studyBytesPerDay: 2_048 * mebibyte, // by all new members of a study: 5,000 phones on their first day
+  studyBytesPerDay: 2_048 * mebibyte, // all new members of a study together; 5,000 phones send this on their first day
 });
 
 export type CallerLimits = ReturnType<typeof callerLimits>;
