@@ -1,7 +1,7 @@
 // The contract of the engines: the behaviour of every `Engine`, for any database.
 import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { escapeText } from '../../src/model/json-text.ts';
 import type { Engine, Query, Table } from '../../src/store/rows/rows.ts';
 import { sumOf } from '../../src/store/rows/sums.ts';
@@ -46,37 +46,17 @@ function errorOf(user: string, id: string, write_ts: number | null): RejectedRow
 }
 
 export const documentOf = (user: string, key: string, data = bytesOf('1')): DocumentRow => ({
-  user,
-  key,
-  write_ts: 1,
-  data,
+  ...{ user, key, write_ts: 1, data },
 });
 
 const personOf = (name: string): PersonRow => ({
-  uuid: newUser(),
-  user_email: name,
-  update_ts: 1,
-  study: null,
-  subgroup: null,
-  joined_ts: null,
-  sent_ts: null,
+  ...{ uuid: newUser(), user_email: name, update_ts: 1 },
+  ...{ study: null, subgroup: null, joined_ts: null, sent_ts: null },
 });
 
 export const accountOf = (user: string, fence: number) => ({
-  user,
-  registered_ts: 0,
-  audit_key: '',
-  stage: 'active',
-  fence,
-  owner: null,
-  expires_ts: 0,
-  seconds: 0,
-  due: 0,
-  zoned: 0,
-  zoneless: 0,
-  sent: 0,
-  version: null,
-  state: '{}',
+  ...{ user, fence, registered_ts: 0, audit_key: '', stage: 'active', owner: null, version: null, state: '{}' },
+  ...{ expires_ts: 0, seconds: 0, due: 0, zoned: 0, zoneless: 0, sent: 0 },
 });
 
 const find = <Row>(engine: Engine, table: Table<Row>, query: Query<Row>): Promise<Row[]> =>
@@ -91,12 +71,11 @@ export const put = <Row>(
 
 /** Fails unless the rows are the same to the last bit. Bytes may come as a Buffer. */
 function same<Row extends object>(found: readonly Row[], expected: readonly Row[]): void {
-  const plain = found.map((row) =>
-    Object.fromEntries(
-      Object.entries(row).map(([name, value]) => [name, Buffer.isBuffer(value) ? new Uint8Array(value) : value]),
-    ),
+  const plain = (value: unknown) => (Buffer.isBuffer(value) ? new Uint8Array(value) : value);
+  deepStrictEqual(
+    found.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)]))),
+    expected,
   );
-  deepStrictEqual(plain, expected);
 }
 
 /** Runs the contract. Tests share the database of `open`, and each has its own users. */
@@ -105,10 +84,14 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     let opened: OpenedEngine;
     let engine: Engine;
     let other: Engine;
+    let user: string;
     beforeAll(async () => {
       opened = await open();
       engine = opened.engine;
       other = await opened.reopen();
+    });
+    beforeEach(() => {
+      user = newUser();
     });
     afterAll(async () => {
       await other?.close();
@@ -121,25 +104,18 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       Buffer.compare(Buffer.from(escapeText(a)), Buffer.from(escapeText(b)));
 
     it('keeps texts of any characters, orders them by their bytes and finds them by range', async () => {
-      const user = newUser();
       const all = oddTexts.map((key) => documentOf(user, key));
       await put(engine, user, documents, all);
       const sorted = [...oddTexts].sort(byBytes);
-      const keysOf = async (
-        where: Partial<Query<DocumentRow>['where']>,
-        limit?: number,
-        order: 'key' | '-key' = 'key',
-      ) =>
-        (await find(engine, documents, { where: { user, ...where }, order: [order], ...(limit && { limit }) })).map(
-          ({ key }) => key,
-        );
+      const keysOf = async (where: Partial<Query<DocumentRow>['where']>, more: Partial<Query<DocumentRow>> = {}) =>
+        (await find(engine, documents, { where: { user, ...where }, order: ['key'], ...more })).map(({ key }) => key);
       expect(await keysOf({})).toEqual(sorted);
-      expect(await keysOf({}, 3, '-key')).toEqual(sorted.slice(-3).reverse());
+      expect(await keysOf({}, { limit: 3, order: ['-key'] })).toEqual(sorted.slice(-3).reverse());
       for (const [i, bound] of sorted.entries()) {
         expect(await keysOf({ key: bound })).toEqual([bound]);
         expect(await keysOf({ key: { lt: bound } })).toEqual(sorted.slice(0, i));
         expect(await keysOf({ key: { gte: bound, lte: bound } })).toEqual([bound]);
-        expect(await keysOf({ key: { gt: bound } }, 2)).toEqual(sorted.slice(i + 1, i + 3));
+        expect(await keysOf({ key: { gt: bound } }, { limit: 2 })).toEqual(sorted.slice(i + 1, i + 3));
       }
       expect(await keysOf({ key: { in: ['\0', '😀', 'no'] } })).toEqual(['\0', '😀'].sort(byBytes));
       expect(await keysOf({ key: { in: [] } })).toEqual([]);
@@ -148,7 +124,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     const numbers = [-Infinity, -Number.MAX_VALUE, -2.5, -1, 0, 0.1, 1, 2 ** 31, 2 ** 53, 2 ** 63, 1e308, Infinity];
 
     it('keeps numbers to the last bit, orders them and finds them by range', async () => {
-      const user = newUser();
       const all = numbers.map((chain_ts) => tripOf(user, chain_ts, { start_ts: 1 / 3, end_ts: 5e-324 }));
       await put(engine, user, trips, [...all].reverse());
       same(await find(engine, trips, { where: { user }, order: ['chain_ts'] }), all);
@@ -163,7 +138,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('finds null by null, sorts it first, and does not find it by range', async () => {
-      const user = newUser();
       const all = [null, -5, 0, 7].map((write_ts, i) => errorOf(user, `${i}`, write_ts));
       await put(engine, user, errors, all);
       same(await find(engine, errors, { where: { user, write_ts: null } }), [all[0]!]);
@@ -172,7 +146,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('orders by several columns, and reads columns without the others', async () => {
-      const user = newUser();
       const all = ['b', 'a', 'b', 'a'].map((day, i) => tripOf(user, i, { day }));
       await put(engine, user, trips, all);
       const query = { where: { user, day: { in: ['a', 'b'] } }, order: ['day', '-chain_ts'], limit: 3 } as const;
@@ -182,7 +155,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('counts rows and sums columns, where null counts as zero', async () => {
-      const user = newUser();
       const all = [null, 2, 0.5].map((write_ts, i) => errorOf(user, `${i}`, write_ts));
       await put(engine, user, errors, all);
       const totals = await engine.read(async (rows) => [
@@ -195,7 +167,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('replaces a row with the same key, and returns the checksum of each', async () => {
-      const user = newUser();
       const [old, kept, next] = [tripOf(user, 1, { day: 'old' }), tripOf(user, 2), tripOf(user, 1, { day: 'new' })];
       await put(engine, user, trips, [old, kept]);
       expect(await put(engine, user, trips, [next, tripOf(user, 3)])).toEqual(
@@ -206,7 +177,7 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('removes the rows that match, at most a limit, and no others', async () => {
-      const [user, bystander] = [newUser(), newUser()];
+      const bystander = newUser();
       await put(engine, bystander, trips, [tripOf(bystander, 1)]);
       const all = Array.from({ length: 9 }, (_, i) => tripOf(user, i));
       await put(engine, user, trips, all);
@@ -222,7 +193,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('keeps bytes of 20 MB, also where they replace others, and removes them with their row', async () => {
-      const user = newUser();
       const [small, first, second] = [bytesOf('{}'), bytesOf(noise('first', 20e6)), bytesOf(noise('second', 17e6))];
       for (const record of [first, small, second, first].map((bytes) => new Uint8Array(bytes))) {
         await put(engine, user, trips, [tripOf(user, 1, { record }), tripOf(user, 2)]);
@@ -236,7 +206,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('shows a write its own changes, and rolls them back if it throws', async () => {
-      const user = newUser();
       await put(engine, user, trips, [tripOf(user, 1)]);
       const failure = new Error('stop');
       const failing = engine.write(user, async (rows) => {
@@ -250,7 +219,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('reads one snapshot, despite writes of other processes', async () => {
-      const user = newUser();
       await put(engine, user, trips, [tripOf(user, 1)]);
       await put(engine, user, documents, [documentOf(user, 'old')]);
       let writes = 0;
@@ -269,7 +237,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
     });
 
     it('runs the writes of a user one after another, over all processes', async () => {
-      const user = newUser();
       await put(engine, user, accounts, [accountOf(user, 0)]);
       // Each write reads rows that the others write, and writes rows that no other writes.
       const add = (by: Engine): Promise<unknown> =>
@@ -298,7 +265,6 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
 
     it('names table and row if a row is damaged', async () => {
       const fresh = await open();
-      const user = newUser();
       await put(fresh.engine, user, profiles, [{ user, profile: '{"a":1}' }]);
       await fresh.damage('profiles', 'profile', '{"a":2}');
       const error = await find(fresh.engine, profiles, { where: { user } }).catch((thrown) => thrown);

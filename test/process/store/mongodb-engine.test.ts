@@ -1,7 +1,7 @@
 // The engine on MongoDB: the contract of the engines, and what only MongoDB has: its layout, its commands and its
 // faults.
 import { type Document, MongoClient } from 'mongodb';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import type { ErrorCode } from '../../../src/model/mobility-error.ts';
 import type { MongoOptions } from '../../../src/store/mongodb/connect.ts';
 import { mongoIndexes } from '../../../src/store/mongodb/layout.ts';
@@ -29,10 +29,8 @@ async function openOn(server: TestServer): Promise<OpenedEngine> {
     reopen: () => openMongoEngine(address),
     damage: (table, column, value) =>
       withClient(address, async (client) => {
-        await client
-          .db()
-          .collection(table)
-          .updateMany({}, { $set: { [column]: value } });
+        const change = { $set: { [column]: value } };
+        await client.db().collection(table).updateMany({}, change);
       }),
     async dispose() {
       await engine.close();
@@ -61,6 +59,11 @@ const rejects = (promise: Promise<unknown>, code: ErrorCode): Promise<void> =>
 
 const collectionsIn = async (client: MongoClient): Promise<string[]> =>
   (await client.db().listCollections().toArray()).map(({ name }) => name).sort();
+
+let user: string;
+beforeEach(() => {
+  user = newUser();
+});
 
 describeOnServers('MongoDB', (server) => {
   engineContract('engine', () => openOn(server()));
@@ -91,10 +94,8 @@ describeOnServers('MongoDB', (server) => {
       const { address } = await newEngine(server());
       const client = await clientOf(address);
       const before = await collectionsIn(client);
-      await client
-        .db()
-        .collection<{ _id: string }>('about')
-        .updateOne({ _id: 'format' }, { $unset: { layout: 1 } });
+      const about = client.db().collection<{ _id: string }>('about');
+      await about.updateOne({ _id: 'format' }, { $unset: { layout: 1 } });
       await client.db().collection('managers').drop();
       await client.db().collection('trips').dropIndexes();
       await (await openMongoEngine(address, { make: false })).close();
@@ -105,7 +106,6 @@ describeOnServers('MongoDB', (server) => {
     it('opens for processes that create the store at the same moment', async () => {
       const address = newDatabase(server());
       const engines = await Promise.all(Array.from({ length: 4 }, () => openMongoEngine(address)));
-      const user = newUser();
       await Promise.all(engines.map((engine, i) => put(engine, user, trips, [tripOf(user, i)])));
       expect(await engines[0]!.read((rows) => rows.total(trips, { user }))).toBe(4);
       for (const engine of engines) await engine.close();
@@ -113,12 +113,8 @@ describeOnServers('MongoDB', (server) => {
 
     it('refuses another format and names both', async () => {
       const { address } = await newEngine(server());
-      await withClient(address, (client) =>
-        client
-          .db()
-          .collection('about')
-          .updateOne({ _id: 'format' as never }, { $set: { version: 7 } }),
-      );
+      const about = (await clientOf(address)).db().collection<{ _id: string }>('about');
+      await about.updateOne({ _id: 'format' }, { $set: { version: 7 } });
       const message = expect.stringMatching(/expected .* format 1 .* found format 7/);
       await expect(openMongoEngine(address)).rejects.toMatchObject({ code: 'MOBILITY_STORE_VERSION', message });
     });
@@ -137,7 +133,6 @@ describeOnServers('MongoDB', (server) => {
       const commands: Document[] = [];
       const sent = (): string[] => commands.splice(0).map((command) => Object.keys(command)[0]!);
       const { engine } = await newEngine(server(), { onCommand: (command) => void commands.push(command) });
-      const user = newUser();
       const many = Array.from({ length: 500 }, (_, i) => tripOf(user, i));
       sent();
       await put(engine, user, trips, many);
@@ -163,16 +158,13 @@ describeOnServers('MongoDB', (server) => {
       const address = newDatabase(server());
       const weak = `${address}${address.includes('?') ? '&' : '?'}w=0&readPreference=secondaryPreferred&retryWrites=false`;
       const engine = await openMongoEngine(weak, { onCommand });
-      const user = newUser();
       await put(engine, user, documents, [documentOf(user, 'a')]);
       await engine.read((rows) => rows.find(documents, { where: { user } }));
       await engine.ping();
       await engine.close();
-      for (const { writeConcern } of commands.filter(({ commitTransaction }) => commitTransaction)) {
-        expect(writeConcern).toMatchObject({ w: 'majority', j: true });
-      }
-      for (const { writeConcern } of commands.filter(({ update, autocommit }) => update && autocommit !== false)) {
-        expect(writeConcern).toMatchObject({ w: 'majority', j: true });
+      for (const { commitTransaction, update, autocommit, writeConcern } of commands) {
+        if (commitTransaction || (update && autocommit !== false))
+          expect(writeConcern).toMatchObject({ w: 'majority', j: true });
       }
       const begun = commands.filter((command) => command.startTransaction || command.filter?.user);
       expect(begun).toHaveLength(3); // the first tries the commands of the store
@@ -183,7 +175,6 @@ describeOnServers('MongoDB', (server) => {
 
   it('removes the parts of large bytes with their row, also after reading the account, and reports missing parts', async () => {
     const { engine, address } = await newEngine(server());
-    const user = newUser();
     const large = (key: string) => documentOf(user, key, new Uint8Array(9 * 2 ** 20));
     await withClient(address, async (client) => {
       const parts = client.db().collection('parts');
@@ -246,7 +237,7 @@ describeOnServers(
       const { engine } = await newEngine(server());
       for (const command of fault.writeConcernError ? ['commitTransaction'] : commands) {
         for (const times of fault.closeConnection ? [1, 2] : [1]) {
-          const user = newUser();
+          user = newUser();
           await put(engine, user, trips, [tripOf(user, 0)]);
           await failCommands(server(), { times }, [command], fault);
           await double(engine, user);
@@ -260,7 +251,6 @@ describeOnServers(
 
     it.each(commands)('is unavailable while %s fails, writes all or nothing, and heals', async (command) => {
       const { engine } = await newEngine(server(), { retrySeconds: 0.5 });
-      const user = newUser();
       await put(engine, user, trips, [tripOf(user, 0)]);
       await failCommands(server(), 'alwaysOn', [command], { errorCode: 11600 });
       await rejects(double(engine, user), 'MOBILITY_STORE_UNAVAILABLE');
@@ -272,7 +262,6 @@ describeOnServers(
 
     it('reports a full disk, and writes nothing in part', async () => {
       const { engine } = await newEngine(server());
-      const user = newUser();
       await failCommands(server(), 'alwaysOn', ['update'], { errorCode: 14031 });
       await rejects(put(engine, user, trips, [tripOf(user, 0)]), 'MOBILITY_STORE_FULL');
       await rejects(engine.ping(), 'MOBILITY_STORE_FULL');
@@ -282,7 +271,6 @@ describeOnServers(
 
     it('is busy while another writer does not end its transaction', async () => {
       const { engine, address } = await newEngine(server(), { retrySeconds: 0.5 });
-      const user = newUser();
       await put(engine, user, accounts, [accountOf(user, 0)]);
       await withClient(address, async (client) => {
         const session = client.startSession();
@@ -301,7 +289,6 @@ describeOnServers(
       // The server may be gone for longer than the usual patience of the engine: the machine may be busy.
       const { engine } = await newEngine(server(), { retrySeconds: 600 });
       const control = server().control!;
-      const user = newUser();
       let [acknowledged, stop] = [0, false];
       const writing = (async () => {
         // A server that was killed may not know how a commit ended: the write runs again.
@@ -321,7 +308,6 @@ describeOnServers(
 
     it('does not wait for the transaction of a process that was killed longer than some seconds', async () => {
       const { engine, address } = await newEngine(server());
-      const user = newUser();
       await put(engine, user, accounts, [accountOf(user, 0)]);
       await withClient(address, async (client) => {
         const session = client.startSession();
@@ -336,7 +322,6 @@ describeOnServers(
 
     it('closes without delay when the server is gone', async () => {
       const { engine } = await newEngine(server(), { retrySeconds: 0.5 });
-      const user = newUser();
       const control = server().control!;
       await put(engine, user, trips, [tripOf(user, 0)]);
       const writing = engine.write(user, async (rows) => {
