@@ -2,13 +2,13 @@
 import { expect, it } from 'vitest';
 import { openMongoEngine } from '../../../src/store/mongodb/mongodb-engine.ts';
 import { storeOver } from '../../../src/store/rules/build-store.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { accept, fix, never } from '../../store/contract/kit.ts';
+import { accept, fixes, never } from '../../store/contract/kit.ts';
 import { describeOnServers, newStoreOn, startedHere } from '../../store/servers.ts';
+import { atEnd } from '../../support/clean-up.ts';
 import { allEntries } from '../../support/diary.ts';
 import { leaseOn, newUser } from '../../support/store.ts';
 import { times, withSeed } from '../kit.ts';
-import { type CuttingProxy, startProxy } from './proxy.ts';
+import { startProxy } from './proxy.ts';
 
 const rounds = times('MOBILITY_TEST_ROUNDS', 40);
 const batchSize = 40;
@@ -27,52 +27,39 @@ async function acknowledged<T>(work: () => Promise<T>): Promise<T> {
 describeOnServers(
   'connections to MongoDB that are cut',
   (server) => {
-    /** Runs `work` with a store behind the proxy, and with the same store without it. */
-    const behindProxy = async (work: (through: Store, direct: Store, proxy: CuttingProxy) => Promise<void>) => {
-      const { store: direct, address } = await newStoreOn(server());
-      const proxy = await startProxy(address);
-      const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 30 }));
-      try {
-        await work(through, direct, proxy);
-      } finally {
-        proxy.decide(null);
-        await through.close();
-        await proxy.close();
-      }
-    };
-
     it('at random: puts and moves that are repeated until acknowledged take effect once', () =>
-      withSeed((random) =>
-        behindProxy(async (through, direct, proxy) => {
-          const user = await newUser(direct);
-          let lease = await leaseOn(direct, user);
-          let inserted = 0;
-          proxy.decide(() => {
-            if (!random.chance(0.02)) return 'pass';
-            return random.chance(0.5) ? 'cut' : 'pass and cut';
-          });
-          for (let round = 0; round < rounds; round++) {
-            // Some entries of the round before come again.
-            const first = Math.max(0, round * batchSize - 5);
-            const batch = Array.from({ length: (round + 1) * batchSize - first }, (_, i) => fix(first + i));
-            const { results } = await acknowledged(() =>
-              through.usercache.put(user, { entries: batch, unusable: [] }, 1_000),
-            );
-            inserted += results.filter((result) => result === 'inserted').length;
-            if (round % 5 !== 4) continue;
-            lease = await acknowledged(() => leaseOn(through, user));
-            await acknowledged(() => through.usercache.move(user, { at: never, limit: 9_999 }, lease, accept));
-          }
-          proxy.decide(null);
-          expect(proxy.cuts()).toBeGreaterThan(rounds / 5);
-          await direct.usercache.move(user, { at: never, limit: 9_999 }, lease, accept);
-          const all = Array.from({ length: rounds * batchSize }, (_, i) => fix(i));
-          expect(await allEntries(direct.timeseries, user)).toEqual(all);
-          expect(await direct.counts(user)).toMatchObject({ usercache: 0, errors: 0, timeseries: all.length });
-          // An entry is new once; if the answer was lost, the next answer is `updated`.
-          expect(inserted).toBeLessThanOrEqual(all.length);
-        }),
-      ));
+      withSeed(async (random) => {
+        const { store: direct, address } = await newStoreOn(server());
+        const proxy = await startProxy(address);
+        atEnd(() => proxy.close());
+        const through = storeOver(await openMongoEngine(proxy.through(address), { retrySeconds: 30 }));
+        atEnd(() => through.close());
+        const user = await newUser(direct);
+        let lease = await leaseOn(direct, user);
+        let inserted = 0;
+        atEnd(() => proxy.decide(null));
+        proxy.decide(() => {
+          if (!random.chance(0.02)) return 'pass';
+          return random.chance(0.5) ? 'cut' : 'pass and cut';
+        });
+        for (let round = 0; round < rounds; round++) {
+          // Some entries of the round before come again.
+          const entries = fixes(Math.max(0, round * batchSize - 5), (round + 1) * batchSize);
+          const { results } = await acknowledged(() => through.usercache.put(user, { entries, unusable: [] }, 1_000));
+          inserted += results.filter((result) => result === 'inserted').length;
+          if (round % 5 !== 4) continue;
+          lease = await acknowledged(() => leaseOn(through, user));
+          await acknowledged(() => through.usercache.move(user, { at: never, limit: 9_999 }, lease, accept));
+        }
+        proxy.decide(null);
+        expect(proxy.cuts()).toBeGreaterThan(rounds / 5);
+        await direct.usercache.move(user, { at: never, limit: 9_999 }, lease, accept);
+        const all = fixes(0, rounds * batchSize);
+        expect(await allEntries(direct.timeseries, user)).toEqual(all);
+        expect(await direct.counts(user)).toMatchObject({ usercache: 0, errors: 0, timeseries: all.length });
+        // An entry is new once; if the answer was lost, the next answer is `updated`.
+        expect(inserted).toBeLessThanOrEqual(all.length);
+      }));
   },
   { only: startedHere, mayLeave: true }, // a proxy forwards to one host
 );
