@@ -1,23 +1,15 @@
 // `mobility retain`: old data go, and the days that stay do not change.
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'csv-parse/sync';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
-import type { Store } from '../../src/store/store.ts';
-import { retain } from '../../src/upkeep/retain-user.ts';
-import { interposedStore } from '../faults/interposed-store.ts';
-import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
-import { runs } from '../support/lives.ts';
+import { pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
-import { newStore } from '../support/store.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { freshProgram, type Program, putRejected, simulatedProgram } from './kit.ts';
 
-const jsonDigest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
 const ada = ['--user', 'sim-r-1@example.org'];
 const day = 86_400;
 const user = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e'; // ids depend on it
@@ -34,14 +26,6 @@ const daysOf = async ({ run }: Program, from = '2024-03-01'): Promise<string> =>
 
 /** A ride of each day, there and back in turns. */
 const rideOf = (i: number): Entry[] => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10);
-const ridesOf = (days: number): Entry[][] => Array.from({ length: days }, (_, i) => rideOf(i));
-
-async function storeWith(entries: Entry[]): Promise<Store> {
-  const store = await newStore();
-  await store.users.register('ada', { uuid: user, now: 1 });
-  await put(store, user, entries);
-  return store;
-}
 
 it('raw: sensed data are removed from every file, and later entries do not change the days', async () => {
   const program = await simulated();
@@ -158,73 +142,6 @@ it('both: old trips are removed with their labels, their time is excluded, and t
   expect(gone).toMatchObject({ trips: 0, off_s: day });
   await program.show(['audit'], /retain +.*done/);
   expect((await run(['retain', '--all', '--older-than', '3d', '--what', 'raw', '--yes'])).code).toBe(2);
-});
-
-it('a call that was killed at any write is completed by the next, with the same diary', async () => {
-  const rides = ridesOf(8);
-  const options = { before: t0 + 5 * day, what: 'both', log: memoryLog(), now: () => now } as const;
-  const outcomes: string[] = [];
-  for (let deadly = 0; ; deadly += 1) {
-    const store = await storeWith(rides.flat());
-    await pipeline(store, user);
-    let writes = 0;
-    const mortal = interposedStore(store, (call) => {
-      if (/merge|apply|timeseries.remove/.test(call) && writes++ === deadly) throw new Error('killed');
-    });
-    const killed = await retain(mortal, user, options).then(
-      () => false,
-      () => true,
-    );
-    await retain(store, user, options);
-    const state = await store.pipeline.get(user);
-    outcomes.push(jsonDigest([await derived(store, user), state.retained]));
-    if (!killed) break;
-  }
-  expect(outcomes.length).toBeGreaterThan(3);
-  expect(new Set(outcomes).size).toBe(1);
-});
-
-it('later days are the same in any order of later entries, and as without the removal', async () => {
-  const rides = ridesOf(9);
-  const later = async (removes: boolean, order: readonly number[]): Promise<string> => {
-    const store = await storeWith(rides.slice(0, 5).flat());
-    const options = { before: t0 + 4 * day, what: 'both', log: memoryLog(), now: () => now } as const;
-    if (removes) await retain(store, user, options);
-    for (const i of order) {
-      await put(store, user, rides[i]!);
-      await pipeline(store, user);
-    }
-    const links = await store.trips.chain(user, { from: t0 + 4 * day, limit: 99 });
-    return jsonDigest(links.map(({ trip, start_ts, end_ts, day: on }) => [start_ts, end_ts, on, trip?.sections]));
-  };
-  const expected = await later(false, [5, 6, 7, 8]);
-  await fc.assert(
-    fc.asyncProperty(fc.shuffledSubarray([5, 6, 7, 8], { minLength: 4 }), async (order) => {
-      expect(await later(true, order)).toBe(expected);
-    }),
-    runs(6),
-  );
-});
-
-it('all data of a user without later data are removed, and a returning phone gives the same days as without removal', async () => {
-  const rides = ridesOf(3);
-  const back = [60, 61].flatMap(rideOf);
-  const outcome = async (what: 'raw' | 'both' | null): Promise<string> => {
-    const store = await storeWith(rides.flat());
-    if (what !== null) {
-      const report = await retain(store, user, { before: t0 + 40 * day, what, log: memoryLog(), now: () => now });
-      expect(report).toMatchObject({ raw_before: t0 + 40 * day, links: what === 'both' ? 3 : 0 });
-      const keys = (await store.timeseries.summary(user)).map(({ key }) => key);
-      expect(keys.filter((key) => /^(background|statemachine)/.test(key))).toEqual([]);
-    }
-    await put(store, user, back);
-    await pipeline(store, user);
-    const links = await store.trips.chain(user, { from: t0 + 40 * day, limit: 99 });
-    expect(links.length).toBeGreaterThan(1);
-    return jsonDigest(links.map(({ trip, start_ts, end_ts }) => [start_ts, end_ts, trip?.sections]));
-  };
-  const expected = await outcome(null);
-  expect([await outcome('raw'), await outcome('both')]).toEqual([expected, expected]);
 });
 
 // ---------------------------------------------------------------- what it prints, logs and refuses
