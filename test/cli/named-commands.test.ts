@@ -66,10 +66,7 @@ function namedIn(file: string, how: 'quoted' | 'lines'): { place: string; words:
   const text = readFileSync(join(project, file), 'utf8');
   return [...text.matchAll(pattern)]
     .filter((match) => !match[1]!.startsWith('listens on'))
-    .map((match) => ({
-      place: `${file}: mobility ${match[1]}`,
-      words: wordsOf(match[1]!),
-    }));
+    .map((match) => ({ place: `${file}: mobility ${match[1]}`, words: wordsOf(match[1]!) }));
 }
 
 it('commands and flags that messages, comments and the manual name exist', async () => {
