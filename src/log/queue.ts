@@ -2,11 +2,19 @@ import { setImmediate as nextSlice } from 'node:timers/promises';
 import { errorText } from '../model/mobility-error.ts';
 import { mapInSlices } from '../util/slices.ts';
 import { createStamp, fileLine } from './line-format.ts';
-import { createLineLog, type LineLogOptions, type Lines } from './line-log.ts';
+import type { Level, Log, Messages } from './log.ts';
 import { line } from './messages.ts';
 
 const mostQueued = 64 * 1024 * 1024; // characters in memory that are not written yet; further lines are dropped
 const batchSize = 64 * 1024; // characters per write
+
+interface LineLogOptions {
+  level: Lowercase<Level>;
+  threadId: string;
+  zone: string;
+  now: () => number;
+  emit: (lines: Lines) => void;
+}
 
 interface QueueOptions extends Omit<LineLogOptions, 'emit'> {
   /** Rejects if the lines could not be written. */
@@ -78,4 +86,35 @@ export function createQueue(options: QueueOptions) {
     if (dropped !== null) await writeBatch();
   };
   return { log: createLineLog({ ...options, emit: push }), push, close };
+}
+
+/** Lines that are not formatted yet. `text` formats them, which takes time. */
+export interface Lines {
+  size: number; // approximate number of characters
+  text(): string;
+}
+
+const linesAtOnce = 500; // the maximum number of lines in one `Lines`
+const levels: readonly Level[] = ['DEBUG', 'INFO', 'WARNING', 'ERROR'];
+
+/** Lines below `level` are never formatted. */
+export function createLineLog({ level, threadId, zone, now, emit }: LineLogOptions): Log {
+  const least = levels.indexOf(level.toUpperCase() as Level);
+  const enabled = (asked: Level): boolean => levels.indexOf(asked) >= least;
+  const stamp = createStamp(zone);
+  const logOf = (thread: string): Log => {
+    const writeAll = (of: Level, messages: Messages): void => {
+      if (!enabled(of)) return;
+      const time = stamp(now());
+      for (let from = 0; from < messages.length; from += linesAtOnce) {
+        const count = Math.min(linesAtOnce, messages.length - from);
+        const lineAt = (_: unknown, i: number): string => fileLine(time, of, thread, messages.at(from + i)!);
+        const size = count * (time.length + thread.length + messages.at(from)!.length);
+        emit({ size, text: () => Array.from({ length: count }, lineAt).join('\n') });
+      }
+    };
+    const child = (suffix: string): Log => logOf(`${thread}-${suffix}`);
+    return { enabled, write: (of, message) => writeAll(of, [message]), writeAll, child };
+  };
+  return logOf(threadId);
 }

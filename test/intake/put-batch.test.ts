@@ -1,8 +1,8 @@
 // The only way into the store: a pushed value of any form becomes an entry or is rejected, is counted and reported.
 import { beforeEach, expect, it, vi } from 'vitest';
 import { maxTransactionEntries, type Pushed, putBatch } from '../../src/intake/put-batch.ts';
-import { createLineLog, type Lines } from '../../src/log/line-log.ts';
 import { line } from '../../src/log/messages.ts';
+import { createLineLog, type Lines } from '../../src/log/queue.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import type { Store } from '../../src/store/store.ts';

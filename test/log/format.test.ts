@@ -2,8 +2,8 @@
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { consoleLine, createStamp, fileLine, hostZone, parseFileLine } from '../../src/log/line-format.ts';
-import { createLineLog } from '../../src/log/line-log.ts';
 import { line, type Message, parseMessage } from '../../src/log/messages.ts';
+import { createLineLog } from '../../src/log/queue.ts';
 import { oneLine, quoted, word } from '../../src/log/text.ts';
 import { cpuSeconds } from '../support/cpu.ts';
 

@@ -2,8 +2,8 @@
 import { Ajv } from 'ajv';
 import { expect } from 'vitest';
 import { studyArchive } from '../../src/export/study-archive.ts';
-import { createLineLog } from '../../src/log/line-log.ts';
 import { silentLog } from '../../src/log/log.ts';
+import { createLineLog } from '../../src/log/queue.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { type TokenKind, tokenHash } from '../../src/model/user.ts';
 import { createApp } from '../../src/server/app.ts';
