@@ -1,6 +1,7 @@
 // Lists all formats, and finds the parts to import at a path or an address.
 import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Pushed } from '../intake/put-batch.ts';
 import { usageError } from '../model/mobility-error.ts';
 import { overland, ownTracks } from './app-files.ts';
 import { emissionDump } from './emission/dump.ts';
@@ -10,7 +11,8 @@ import { exportFolder } from './entries/export-folder.ts';
 import { google } from './google.ts';
 import type { FileFormat, FileReading, FolderFormat, Part, SourceReadOptions } from './import-format.ts';
 import { withEnd, withSpeedCheck } from './recording-checks.ts';
-import { openSource, openSourceFile, type SourceFile, type SourceFolder, spooledFile, zippedFile } from './source.ts';
+import type { SourceFile, SourceFolder } from './source.ts';
+import { openSource, openSourceFile, spooledFile, textFile, zippedFile } from './source.ts';
 import { SourceBroken } from './source-error.ts';
 import { Spool } from './spool.ts';
 import { isTar, tarEntries } from './tar.ts';
@@ -38,7 +40,7 @@ const recordings: readonly FileFormat[] = [
   csv,
 ];
 
-export async function recordingFormat(file: SourceFile): Promise<FileFormat | undefined> {
+async function recordingFormat(file: SourceFile): Promise<FileFormat | undefined> {
   for (const format of recordings) if (await format.recognises(file, {})) return format;
   return undefined;
 }
@@ -234,4 +236,37 @@ function descriptionOf({ head, size }: SourceFile, reading: FileReading): string
   if (/^[^\s[{<][^\n]*[,;\t|][^\n]*[,;\t|]/.test(text))
     return `a table whose columns for time, latitude and longitude are not known (${naming})`;
   return 'something else';
+}
+
+type UploadPart = { entries: Pushed[]; unread: number };
+
+const partEntries = 5000;
+
+/** Finds the boundary of a form (`multipart/form-data`), and the content of its first file. */
+const filePart = /^--([^\r\n]+).*?filename=.*?\r\n\r\n(.*?)\r\n--\1/s;
+
+/**
+ * Reads a file that an app such as GPSLogger sent by HTTP, as the body or in a form. null: the text
+ * is no recording in a known format. The app may send the file while it still records, so the end
+ * of the file is not the end of a trip. A truncated file yields the entries before its end.
+ */
+export async function readUpload(text: string): Promise<AsyncIterable<UploadPart> | null> {
+  const file = await textFile(filePart.exec(text)?.[2] ?? text);
+  const format = await recordingFormat(file);
+  if (format === undefined) return null;
+  return (async function* () {
+    let part: UploadPart = { entries: [], unread: 0 };
+    try {
+      for await (const found of format.read(file, { onBytes: () => {} })) {
+        if ('entry' in found) part.entries.push(found.entry);
+        if ('unread' in found) part.unread += 1;
+        if (part.entries.length < partEntries) continue;
+        yield part;
+        part = { entries: [], unread: 0 };
+      }
+    } catch (error) {
+      if (!(error instanceof SourceBroken)) throw error;
+    }
+    yield part;
+  })();
 }

@@ -90,7 +90,7 @@ export const isPosition = ({ lat, lon, location }: Readonly<Record<string, strin
 
 /** Stores the entries of a file that an app sent. False if the file is in no known format. */
 async function putFile({ put, log }: RouteCall, text: string): Promise<boolean> {
-  const { readUpload } = await import('../../import/read-upload.ts');
+  const { readUpload } = await import('../../import/import-formats.ts');
   const upload = await readUpload(text);
   if (upload === null) return false;
   for await (const { entries, unread } of upload) {
