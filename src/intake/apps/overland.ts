@@ -21,7 +21,7 @@ const keptNames = new Set([
   ...'motion battery_level battery_state'.split(' '),
 ]);
 
-/** If a feature cannot become an entry, the server stores only these fields of it. */
+/** If a feature cannot become an entry, the server stores only these properties. */
 const shownNames = new Set([...keptNames, 'timestamp']);
 
 const motions: Readonly<Record<string, MotionType>> = {
