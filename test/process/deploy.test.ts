@@ -4,12 +4,12 @@ import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type RunningServer, run, startServer } from '../faults/program.ts';
 import { tempFolder } from '../support/clean-up.ts';
+import { freePort } from '../support/free-port.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 
@@ -42,15 +42,6 @@ describe.skipIf(!hasSystemd)('the units', () => {
     expect(Number(/Overall exposure level for \S+: ([\d.]+)/.exec(stdout)?.[1])).toBeLessThan(3);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 /** A proxy of the samples: where its program is, and how to run its sample on other ports. */
 interface Proxy {

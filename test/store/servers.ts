@@ -2,9 +2,9 @@
 // MOBILITY_TEST_MONGODB names.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MongoClient } from 'mongodb';
@@ -14,6 +14,7 @@ import { openMongoEngine } from '../../src/store/mongodb/mongodb-engine.ts';
 import { storeOver } from '../../src/store/rules/build-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { atEnd, tempFolder } from '../support/clean-up.ts';
+import { freePort } from '../support/free-port.ts';
 import { isHere } from '../support/needs.ts';
 import { until } from '../support/until.ts';
 import type { Opened } from './contract.ts';
@@ -21,10 +22,8 @@ import { watch } from './watch.ts';
 
 /** A running server. */
 export interface TestServer {
-  /** The address of a database on it. */
-  address(database: string): string;
-  /** A database for one test. */
-  newAddress(): string;
+  /** The address of a database on it, or of a new one for a test. */
+  address(database?: string): string;
   /** The process behind it; null for a server that the tests did not start. */
   control: Control | null;
   stop(): Promise<void>;
@@ -40,7 +39,6 @@ export interface Control {
 
 const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
 const isInstalled = existsSync(fileURLToPath(new URL('../../.servers/installed.txt', import.meta.url)));
-const startedMode = 'replica set of one';
 
 /**
  * True for servers that the tests start, and may kill or make fail; also where there are none and tests are counted as
@@ -51,7 +49,7 @@ export function startedHere(mode: string): boolean {
 }
 
 /** A way to run the tests: a server to start, or an address that was given. */
-export interface Mode {
+interface Mode {
   name: string;
   /** A durable server keeps what it acknowledged when it is killed: it waits for the disk at each commit. */
   start(durable: boolean): Promise<TestServer>;
@@ -61,27 +59,19 @@ export interface Mode {
 const program = fileURLToPath(new URL('../servers/server.py', import.meta.url));
 
 /** Every mode that can run here. Throws when none can and everything is required. */
-export function modes(): Mode[] {
+function modes(): Mode[] {
   const given = (process.env.MOBILITY_TEST_MONGODB ?? '').split(/,(?=\s*mongodb)/).filter((one) => one.trim() !== '');
-  const found = given.map(
-    (address, i): Mode => ({ name: `given address ${i + 1}`, start: async () => givenServer(address) }),
-  );
-  if (isHere('a test server for MongoDB: `npm run test:servers`', isInstalled)) {
-    found.push({ name: startedMode, start: startServer });
-  }
+  const found = given.map((one, i): Mode => {
+    const [, host, options] = /^(mongodb(?:\+srv)?:\/\/[^/?]*)(?:\/[^?]*)?(.*)$/.exec(one.trim())!;
+    const address = (database = newName()): string => `${host}/${database}${options}`;
+    return { name: `given address ${i + 1}`, start: async () => ({ address, control: null, stop: async () => {} }) };
+  });
+  if (isHere('a test server for MongoDB: `npm run test:servers`', isInstalled))
+    found.push({ name: 'replica set of one', start: startServer });
   return found;
 }
 
-function givenServer(address: string): TestServer {
-  const at = (database: string): string => withDatabase(address.trim(), database);
-  return { address: at, newAddress: () => at(databaseName()), control: null, stop: async () => {} };
-}
-
-const databaseName = (): string => `mobility-test-${randomUUID()}`;
-
-function withDatabase(address: string, database: string): string {
-  return address.replace(/^(mongodb(?:\+srv)?:\/\/[^/?]*)(\/[^?]*)?/, `$1/${database}`);
-}
+const newName = (): string => `mobility-test-${randomUUID()}`;
 
 /** Which servers tests need. */
 export interface Needs {
@@ -99,8 +89,7 @@ export function describeOnServers(
   tests: (server: () => TestServer, mode: string) => void,
   { only = () => true, durable = false, mayLeave = durable }: Needs = {},
 ): void {
-  const found = modes();
-  const wanted = found.filter(({ name }) => only(name));
+  const wanted = modes().filter(({ name }) => only(name));
   if (wanted.length === 0) {
     describe.skip(`${title} (no server)`, () => tests(() => null as never, 'no server'));
   }
@@ -122,7 +111,7 @@ export type OpenedOnServer = Opened & { address: string };
 
 /** A new, empty store on the server, for the contract. */
 export async function openOn(server: TestServer, options: MongoOptions = {}): Promise<OpenedOnServer> {
-  const address = server.newAddress();
+  const address = server.address();
   const open = async (): Promise<Store> => storeOver(await openMongoEngine(address, options));
   const store = await open();
   return {
@@ -145,7 +134,7 @@ export async function newStoreOn(server: TestServer, options: MongoOptions = {})
 
 /** The address of a new database, which is dropped when the test ends. */
 export function newDatabase(server: TestServer): string {
-  const address = server.newAddress();
+  const address = server.address();
   atEnd(() => dropDatabase(server, address));
   return address;
 }
@@ -163,8 +152,12 @@ async function dropDatabase(server: TestServer, address: string): Promise<void> 
 }
 
 /** Runs `work` with a plain client, to look at what the store does. */
-export async function withClient<T>(address: string, work: (client: MongoClient) => Promise<T>): Promise<T> {
-  const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });
+export async function withClient<T>(
+  address: string,
+  work: (client: MongoClient) => Promise<T>,
+  serverSelectionTimeoutMS = 5_000,
+): Promise<T> {
+  const client = new MongoClient(address, { serverSelectionTimeoutMS });
   try {
     return await work(client);
   } finally {
@@ -179,10 +172,8 @@ async function startServer(durable: boolean): Promise<TestServer> {
   let child = await launch(folder, port, durable);
   // The driver checks immediately whether a failed server is available: this one does not announce it, as MongoDB does.
   const parameters = '?serverMonitoringMode=poll&minHeartbeatFrequencyMS=10&replicaSet=secantus';
-  const address = (database: string): string => `mongodb://127.0.0.1:${port}/${database}${parameters}`;
   return {
-    address,
-    newAddress: () => address(databaseName()),
+    address: (database = newName()) => `mongodb://127.0.0.1:${port}/${database}${parameters}`,
     control: {
       isRunning: () => isRunning(child),
       kill: () => end(child),
@@ -190,9 +181,7 @@ async function startServer(durable: boolean): Promise<TestServer> {
         child = await launch(folder, port, durable);
       },
     },
-    async stop() {
-      await end(child);
-    },
+    stop: () => end(child),
   };
 }
 
@@ -209,38 +198,20 @@ async function launch(folder: string, port: number, durable: boolean): Promise<C
   return child;
 }
 
-async function answers(port: number): Promise<boolean> {
-  const address = `mongodb://127.0.0.1:${port}/?directConnection=true`;
-  const client = new MongoClient(address, { serverSelectionTimeoutMS: 300 });
-  try {
-    await client.db('admin').command({ ping: 1 });
-    return true;
-  } catch {
-    return false;
-  } finally {
-    await client.close();
-  }
-}
+const answers = (port: number): Promise<boolean> =>
+  withClient(
+    `mongodb://127.0.0.1:${port}/?directConnection=true`,
+    (client) => client.db('admin').command({ ping: 1 }),
+    300,
+  ).then(
+    () => true,
+    () => false,
+  );
 
-function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode === null && signalCode === null;
-}
+const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null;
 
-function end(child: ChildProcess): Promise<void> {
-  if (!isRunning(child)) return Promise.resolve();
-  return new Promise((resolve) => {
-    child.once('exit', () => resolve());
-    child.kill('SIGKILL');
-  });
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
+async function end(child: ChildProcess): Promise<void> {
+  if (!isRunning(child)) return;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
 }

@@ -17,9 +17,9 @@ export function watch(server: () => TestServer | undefined, { mayLeave }: { mayL
     if (stuck !== null) throw new Error(`not run: the test server did no more transactions after "${stuck}"`);
   });
   afterEach(async ({ task }) => {
-    const { control, newAddress } = server() ?? { control: null };
+    const { control, address } = server() ?? { control: null };
     if (control === null || stuck !== null) return;
-    client ??= new MongoClient(newAddress!(), { serverSelectionTimeoutMS: 1_000 });
+    client ??= new MongoClient(address!(), { serverSelectionTimeoutMS: 1_000 });
     const works = await Promise.race([probe(client, control), pause(probeLimit, 'stuck' as const, { ref: false })]);
     if (works === 'stuck') {
       stuck = task.name;

@@ -22,7 +22,7 @@ import { atEnd } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
 
 async function openOn(server: TestServer): Promise<OpenedEngine> {
-  const address = server.newAddress();
+  const address = server.address();
   const engine = await openMongoEngine(address);
   return {
     engine,
