@@ -1,7 +1,10 @@
 // Other processes that use the embedded store.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { expect } from 'vitest';
+import { until } from '../../support/until.ts';
 
 export interface Child {
   process: ChildProcess;
@@ -30,35 +33,17 @@ export function startChild(program: string, body: string, args: Record<string, u
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const lines: string[] = [];
-  const waiting = new Set<() => void>();
-  const wake = (): void => {
-    for (const look of waiting) look();
-  };
-  const reader = createInterface({ input: child.stdout! });
-  reader.on('line', (line) => {
-    lines.push(line);
-    wake();
-  });
+  createInterface({ input: child.stdout! }).on('line', (line) => lines.push(line));
   let over = false;
-  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
-    child.once('close', (code, signal) => {
-      over = true;
-      resolve(code ?? signal!);
-      wake();
-    });
+  const ended = once(child, 'close').then(([code, signal]: (number | NodeJS.Signals)[]) => {
+    over = true;
+    return code ?? signal!;
   });
-  const line = (text: string): Promise<string> =>
-    new Promise((resolve, reject) => {
-      const look = (): void => {
-        const found = lines.find((one) => one.startsWith(text));
-        if (found === undefined && !over) return;
-        waiting.delete(look);
-        if (found === undefined) reject(new Error(`expected a line ${text}, found ${JSON.stringify(lines.slice(-5))}`));
-        else resolve(found);
-      };
-      waiting.add(look);
-      look();
-    });
+  const line = async (text: string): Promise<string> => {
+    const found = () => lines.find((one) => one.startsWith(text));
+    await until(() => over || found() !== undefined);
+    return found() ?? expect.fail(`expected a line ${text}, found ${JSON.stringify(lines.slice(-5))}`);
+  };
   const kill = async (): Promise<void> => {
     child.kill('SIGKILL');
     await ended;
