@@ -28,13 +28,9 @@ describe('exit codes', () => {
   it('2 for every usage error', async () => {
     const folder = tempFolder();
     const lines = [
-      ['frobnicate'],
-      ['pipeline'],
       ['pipeline', '--user', 'ada', '--all'],
       ['diary', '--user', 'ada'],
-      ['diary', '--user', 'ada', '--day', '2024-02-30'],
       ['users', 'token', 'ada', '--expires', 'soon'],
-      ['config', '--nonsense'],
       ['users', 'list', '--store', 'ftp://example.org/'],
       ['status', '--store', join(folder, 'nothing-here')],
       ['serve', '--port', '99999', '--store', folder],
@@ -44,8 +40,8 @@ describe('exit codes', () => {
   });
 
   it('prints an error as JSON with --json, also one about the command line', async () => {
-    for (const args of [['frobnicate'], ['pipeline'], ['diary', '--user', 'ada', '--day', '2024-02-30']]) {
-      const { stdout, stderr } = await run([...args, '--json']);
+    for (const line of ['frobnicate', 'pipeline', 'diary --user ada --day 2024-02-30']) {
+      const { stdout, stderr } = await run(`${line} --json`);
       expect(stdout).toBe('');
       expect(JSON.parse(stderr)).toEqual({ error: { code: 'MOBILITY_USAGE', message: expect.any(String) } });
     }
@@ -73,7 +69,6 @@ describe('exit codes', () => {
       await refuse(line!.split(' '), `did you mean "${near}"?`);
     expect((await run(['users', 'list', '--subgroup', 'west'])).code).toBe(0);
     await refuse(['days', '--usr', 'ada'], /unknown option '--usr'.*\n.*Did you mean --user\?/);
-    await refuse(['diary'], "required option '--user <name>' not specified");
     await refuse(['diary', '--user', 'ada', '2024-03-12'], "too many arguments for 'diary'");
   });
 });

@@ -16,24 +16,9 @@ const ts = 1_710_230_400;
 
 const networks = { BSSID: '11:22:33:44:55:66', SSID: 'somebody at home', topic: 'owntracks/ada/phone' };
 const location: JsonObject = {
-  _type: 'location',
-  ...networks,
-  acc: 12,
-  alt: 301,
-  batt: 41,
-  bs: 1,
-  cog: 270,
-  conn: 'w',
-  created_at: 1710230405,
-  lat: 38.571,
-  lon: -7.909,
-  m: 2,
-  motionactivities: ['cycling'],
-  t: 'u',
-  tid: 'AD',
-  tst: ts,
-  vac: 4,
-  vel: 18,
+  ...{ _type: 'location', ...networks, lat: 38.571, lon: -7.909, acc: 12, alt: 301, vac: 4, cog: 270, vel: 18 },
+  ...{ tst: ts, created_at: 1710230405, motionactivities: ['cycling'], batt: 41, bs: 1, conn: 'w', m: 2 },
+  ...{ t: 'u', tid: 'AD' },
 };
 
 const feature = (properties: JsonObject, coordinates: JsonValue = [-7.909, 38.571]): JsonObject => ({
@@ -45,13 +30,8 @@ const feature = (properties: JsonObject, coordinates: JsonValue = [-7.909, 38.57
 const traccar: JsonObject = {
   timestamp: '2024-03-12T08:00:00.250Z',
   coords: { latitude: 38.571, longitude: -7.909, accuracy: 5.5, speed: 5, heading: 270, altitude: 301.2 },
-  is_moving: true,
-  odometer: 12.5,
-  event: 'motionchange',
-  battery: { level: 0.41, is_charging: false },
-  activity: { type: 'on_bicycle' },
-  extras: {},
-  _: '&id=mob_secret&lat=38.571&',
+  ...{ is_moving: true, odometer: 12.5, event: 'motionchange', extras: {}, _: '&id=mob_secret&lat=38.571&' },
+  ...{ battery: { level: 0.41, is_charging: false }, activity: { type: 'on_bicycle' } },
 };
 
 const place = { latitude: 38.571, longitude: -7.909 };
@@ -122,17 +102,10 @@ describe('Overland', () => {
   it('gives locations, motion readings and battery, and reads -1 as unknown', () => {
     const battery = { battery_level: 0.41, battery_state: 'unplugged' };
     const unknown = { vertical_accuracy: -1, speed: -1, course: -1, horizontal_accuracy: -1 };
+    const known = { altitude: 301, vertical_accuracy: 4, speed: 5, course: 270, motion: ['driving', 'stationary'] };
     const named = { wifi: 'somebody at home', device_id: 'a' };
     const mapped = fromOverland([
-      feature({
-        altitude: 301,
-        vertical_accuracy: 4,
-        speed: 5,
-        course: 270,
-        motion: ['driving', 'stationary'],
-        ...battery,
-        ...named,
-      }),
+      feature({ ...known, ...battery, ...named }),
       feature({ timestamp: '2024-03-12T09:00:01+0100', altitude: 7, ...unknown, motion: [], ...battery }),
     ]);
     const reported = { device_id: 'a' };

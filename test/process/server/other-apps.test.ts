@@ -65,11 +65,7 @@ const apps: Record<AppId, App> = {
       ...{ tid: 'AD', vel: Math.round(speed * 3.6), t: 'u', conn: 'm', batt: 50, bs: 1, topic: 'owntracks/ada/phone' },
     }),
     delivered: [],
-    invalid: () => [
-      { nothing: 1, device_id: 'a' },
-      { _type: 'encrypted', data: 'A' },
-      { _type: 'location', tst: 'x' },
-    ],
+    invalid: () => [{ nothing: 1, device_id: 'a' }, ...['encrypted', 'location'].map((_type) => ({ _type, tst: 'x' }))],
     texts: noObjects,
   },
   overland: {
