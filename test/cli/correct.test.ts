@@ -88,6 +88,9 @@ describe('mobility correct', () => {
         ['--day', day, '--from', '09:00', '--to', '08:00'],
         '--to: expected a time after --from (09:00), found 08:00',
       ],
+      ['add', ['--day', day, '--mode', 'bus'], 'expected --from and --to, found neither'],
+      ['add', ['--day', day, '--mode', 'bus', '--from', '08:00'], 'expected --from and --to, found --from alone'],
+      ['add', ['--day', day, '--mode', 'bus', '--to', '08:00'], 'expected --from and --to, found --to alone'],
       ['place-name', ['--day', day, '--at', '08:00', '--name', ' '], 'expected --name'],
       ['undo', ['--id', 'ffff'], 'expected the id of one correction'],
     ] as const) {

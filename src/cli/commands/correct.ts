@@ -42,8 +42,8 @@ docs/corrections.md explains each kind of correction.`)
     .requiredOption('--user <name>', 'name or UUID of the user')
     .option('--day <day>', 'local day', dayArgument)
     .option('--at <time>', 'local time within the trip, section or stay, such as 14:20', clockArgument)
-    .option('--from <time>', 'start of the time range, local; default: start of the day', clockArgument)
-    .option('--to <time>', 'end of the time range, local; default: end of the day, or now', clockArgument)
+    .option('--from <time>', 'start of the range, local; default except with add: start of the day', clockArgument)
+    .option('--to <time>', 'end of the range, local; default except with add: end of the day, or now', clockArgument)
     .option('--mode <mode>', 'with mode and add: such as tram or bicycling')
     .option('--name <name>', 'with place-name: the name')
     .option('--distance <m>', 'with add: length in metres; default: the straight line', wholeNumber(0, longestDistance))
@@ -138,6 +138,10 @@ async function statedBy(context: CommandContext, user: UserRecord, what: string,
   const { at, from, to, mode, name, distance, source, token } = options;
   const day = await resolveDay(context, user, options.day ?? need('--day'));
   const zone = await readZoneOn(await context.store(), user.uuid, day);
+  if (what === 'add' && !(from && to)) {
+    const found = from ? '--from alone' : to ? '--to alone' : 'neither';
+    throw usageError(`expected --from and --to, found ${found}`);
+  }
   const now = context.now();
   /** Refuses a time after now: the correction would also apply to data that do not exist yet. */
   const passed = (clock: string): number => {
