@@ -49,7 +49,7 @@ const commandGroups: Readonly<Record<string, Readonly<Record<string, string>>>> 
     errors: 'show the rejected entries by reason, key, platform and version of the app; faults of the program first',
     'purge-keys': 'remove documents with obsolete keys',
     rebuild: 'derive trips again and report what changed',
-    'recover-errors': 'retry the entries that could not be converted',
+    'recover-errors': 'retry the entries that could not be converted, by default of every user',
   },
   'Try out': {
     simulate: 'simulate people and push the data of their phones',

@@ -19,7 +19,7 @@ const flags = () =>
   mobility recover-errors --dry-run
   mobility recover-errors --user ada@example.org --key manual/survey
 
-Without --user and --study, the command retries the errors of every user. The next pipeline run adds the recovered entries to the diary.
+The next pipeline run adds the recovered entries to the diary.
 Exit code 3: some errors remain, or some users could not be processed.`),
     ),
   ).option('--dry-run', 'show what would be recovered, change nothing');
