@@ -47,8 +47,10 @@ export const daysArgument =
   (text: string): { from: DayAsked; to: DayAsked } => {
     const parts = text.toLowerCase().split('..');
     const [from, to = from] = parts.map((part) => dayOrNull(part, now(), zone));
-    if (from && to && parts.length <= 2 && from <= to)
-      return { from: { asked: parts[0]! }, to: { asked: parts.at(-1)! } };
+    if (from && to && parts.length <= 2) {
+      if (from <= to) return { from: { asked: parts[0]! }, to: { asked: parts.at(-1)! } };
+      throw new InvalidArgumentError(`Expected an end of the range that is not before ${from}, found ${to}.`);
+    }
     throw new InvalidArgumentError(`Expected a day or a range of days A..B, each as ${dayForms}.`);
   };
 

@@ -126,8 +126,10 @@ describe('diary', () => {
     await show(diaryOf(ada, 'today'), '2024-03-14: no trips', { now: now + 36_000 });
     const both = /^sim-t-1.*12 March[\s\S]*\n\nsim-t-1@example.org {2}2024-03-13: no trips/;
     await show(diaryOf(ada, 'tuesday..today'), both, { now });
-    for (const text of ['tomorrow', '2024-03-13..2024-03-12', '-1..', 'monday..tuesday..today', '+1'])
-      await refuse(diaryOf(ada, text), '', { now });
+    for (const text of ['tomorrow', '-1..', 'monday..tuesday..today', '+1'])
+      await refuse(diaryOf(ada, text), 'Expected a day or a range of days A..B', { now });
+    const reversed = 'Expected an end of the range that is not before 2024-03-13, found 2024-03-12.';
+    await refuse(diaryOf(ada, 'today..2024-03-12'), reversed, { now });
   });
 
   it('does not overwrite a file', async () => {
