@@ -17,6 +17,7 @@ import { SourceBroken } from './source-error.ts';
 import { Spool } from './spool.ts';
 import { isTar, tarEntries } from './tar.ts';
 import { csv, headerIn } from './tracks/csv-tracks.ts';
+import { timeForms } from './tracks/fields.ts';
 import { geojson } from './tracks/geojson-tracks.ts';
 import { geolife } from './tracks/geolife.ts';
 import { kml } from './tracks/kml.ts';
@@ -229,7 +230,8 @@ function descriptionOf({ head, size }: SourceFile, reading: FileReading): string
   const text = head.toString('utf8');
   const naming = 'name them: --columns time=…,lat=…,lon=…';
   if (/"Feature/.test(text)) return `GeoJSON without a point or line that has a time (${naming})`;
-  if (headerIn(head, reading) !== null) return 'a table without a row whose time and coordinates can be read';
+  if (headerIn(head, reading) !== null)
+    return `a table without a row whose time and coordinates can be read (${timeForms})`;
   const names = [...new Set([...text.slice(0, 2000).matchAll(/"([^"]{1,40})"\s*:/g)].map(([, name]) => name))];
   if (/^\s*[[{]/.test(text) && names.length > 0)
     return `JSON with the names ${names.slice(0, 12).join(', ')}, in which time, latitude or longitude is missing (${naming})`;

@@ -145,7 +145,10 @@ it.each<[string | Buffer, string]>([
   ['some text about 52.5, 13.4', 'something else'],
   ['{"type":"FeatureCollection","features":[{"type":"Feature"}]}', 'GeoJSON without a point or line that has a time'],
   ['name;city;street\n', 'a table whose columns for time, latitude and longitude are not known (name them: --columns '],
-  ['time,lat,lon\n05/04/2026 8:00,52.5,13.4\n', 'a table without a row whose time and coordinates can be read'],
+  [
+    'time,lat,lon\n05/04/2026 8:00,52.5,13.4\n',
+    'a table without a row whose time and coordinates can be read (write times as 2024-12-31 08:00:00, 31.12.2024 ',
+  ],
   [Buffer.from('\x0e\x10\x99\n\n\0\0\0.FIT', 'latin1'), 'a FIT file (convert it: gpsbabel -i garmin_fit'],
   ['<html><body>Log in</body></html>', 'something else'],
   // Near misses: files with the names of a format and none of its content.

@@ -117,6 +117,8 @@ interface LocationContext {
   reported?: JsonObject;
 }
 
+export const timeForms = 'write times as 2024-12-31 08:00:00, 31.12.2024 08:00:00, or seconds since 1970';
+
 /** Matches `21.6 km/h` or `240 m`. */
 const withUnit = /^([+-]?[\d.,]+) *(m|ft|mm|m\/s|km\/h|kmh|kph|mph|kn|kt|kts|knots)$/i;
 
@@ -139,7 +141,9 @@ export function locate(record: JsonObject, fields: Fields, context: LocationCont
   const time = position?.time ?? timeOf(record, fields);
   const ts = instantIn(time, zone);
   if (ts === null)
-    return { unread: `expected a time at ${where}, found ${time === undefined ? 'none' : 'another text'}` };
+    return {
+      unread: `expected a time at ${where}, found ${time === undefined ? 'none' : `another text (${timeForms})`}`,
+    };
   const known: Partial<OtherLocation> = {
     altitude: numberIn(position?.altitude) ?? number('altitude'),
     accuracy: number('accuracy', 0),
