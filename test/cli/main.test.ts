@@ -47,6 +47,8 @@ describe('exit codes', () => {
     }
     const unknown = await run(['status', '--store', join(tempFolder(), 'nothing'), '--json']);
     expect(JSON.parse(unknown.stderr).error.code).toBe('MOBILITY_STORE_ADDRESS');
+    const ofFile = await run(['status', '--store', import.meta.filename, '--json']);
+    expect(JSON.parse(ofFile.stderr).error.message).toContain('one can be made, found a file (ENOTDIR): correct the');
   });
 
   it('2 for unknown people, studies and subgroups, and mistyped flags, with the nearest name', async () => {

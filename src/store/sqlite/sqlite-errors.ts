@@ -44,7 +44,8 @@ export function storeError(error: unknown, path: string): unknown {
   const meaning = codes.map((one) => meanings.find(([all]) => all.includes(one))).find((found) => found !== undefined);
   if (meaning === undefined) return error;
   const [, name, expected, remedy] = meaning;
-  const found = code === null ? fileCode : `${errorText(error)} (SQLite ${code})`;
+  const isFile = ['ENOTDIR', 'EEXIST'].includes(fileCode);
+  const found = code === null ? (isFile ? `a file (${fileCode})` : fileCode) : `${errorText(error)} (SQLite ${code})`;
   return new MobilityError(name, `${path}: expected ${expected}, found ${found}: ${remedy}`, { cause: error });
 }
 
