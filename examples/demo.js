@@ -2,7 +2,7 @@
 // diary.
 //
 //   npm run demo
-//   npm run demo -- --pages   makes a study of 12 people, and serves its pages until Ctrl-C
+//   npm run demo -- --pages   makes a study of 12 people in ./demo-out/pages, and serves it until Ctrl-C
 //
 // Everything is kept in ./demo-out: the store, its logs, and a GeoJSON file per person to open in a map. You can run
 // it again.
@@ -14,7 +14,8 @@ import { fileURLToPath } from 'node:url';
 import { openStore, readTripsOfDay, simulateDay, toFlatGeoJson } from 'mobility';
 
 const program = fileURLToPath(new URL('../bin/mobility.js', import.meta.url));
-const out = 'demo-out';
+const isPages = process.argv.includes('--pages');
+const out = isPages ? 'demo-out/pages' : 'demo-out';
 const folder = join(out, 'store');
 const day = '2024-03-12';
 const people = [
@@ -28,7 +29,7 @@ const colours = { walking: '#2b8a3e', on_foot: '#2b8a3e', bicycling: '#e8590c', 
 try {
   await mkdir(out, { recursive: true });
   await rm(folder, { recursive: true, force: true });
-  if (process.argv.includes('--pages')) await showPages();
+  if (isPages) await showPages();
   else await showDiary();
 } catch (error) {
   console.error(`demo: ${error.message}`);

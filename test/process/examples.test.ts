@@ -1,7 +1,7 @@
 // Every example runs with the command in its header, on a build of the present sources.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cp, mkdtemp, readdir, readFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -48,8 +48,9 @@ it('demo.js shows the diary of both phones, one of them as in the README, and wr
   }
 });
 
-it('demo.js --pages serves the days of a person and a study with its password', async () => {
+it('demo.js --pages serves the days of a person and a study with its password, beside the store of the demo', async () => {
   const cwd = await mkdtemp(join(folder, 'pages-'));
+  await mkdir(join(cwd, 'demo-out/store/of-the-first-demo'), { recursive: true });
   const child = spawn(process.execPath, [join(examples, 'demo.js'), '--pages'], { cwd });
   let shown = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
@@ -62,6 +63,7 @@ it('demo.js --pages serves the days of a person and a study with its password', 
   const form = new URLSearchParams({ name: name!, password: password! });
   const answer = await fetch(`${address}/sign-in/study`, { method: 'POST', body: form, redirect: 'manual' });
   expect([answer.status, answer.headers.get('location')]).toEqual([303, '/study']);
+  expect(await readdir(join(cwd, 'demo-out/store'))).toEqual(['of-the-first-demo']);
   child.kill('SIGINT');
   expect((await once(child, 'close'))[0]).toBe(0);
 });
