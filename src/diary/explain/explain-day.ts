@@ -1,6 +1,7 @@
 // Explains a day with the rules and probabilities that are stored with trips and gaps.
 import { type Candidate, candidateLimits as rests } from '../../analysis/clean/candidates.ts';
 import { gapLimits } from '../../analysis/clean/gaps.ts';
+import { lookAround } from '../../analysis/segmenter.ts';
 import { linkLimits } from '../../analysis/trips/chain-links.ts';
 import { journeyLimits, type StopReason } from '../../analysis/trips/journeys.ts';
 import { type BoundaryRule, boundLimits } from '../../analysis/trips/trip-bounds.ts';
@@ -114,7 +115,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
       reason('left out', rule, `${count} of the candidate group's locations: ${leftOutTexts[rule] ?? rule}`, { count }),
     ),
     settled === null
-      ? reason('settled', null, 'draft: no data after the trip yet, so later data may change it')
+      ? reason('settled', null, trip.draft ? draftText : endedText)
       : reason('settled', null, `decided by data up to ${settled}`, { settled_ts: settled_ts! }),
   ];
 
@@ -135,6 +136,9 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
 }
 
 const aroundBoundary = 300; // s; readings this long before and after a start or end are listed
+
+const draftText = 'draft: no data after the trip yet, so later data may change it';
+const endedText = `final: the trip has ended; data of the ${durationText(lookAround)} after it may still come, and join it with another trip`;
 
 const startTexts: Record<BoundaryRule, string> = {
   location:
