@@ -57,7 +57,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
     };
   },
   refused: ({ name, token, profile, shown }) => ({
-    detail: `It is ${String(profile.last_refusal ?? 'a token')}, last tried ${agoText(Number(profile.last_refusal_ts), shown.now)}.`,
+    detail: `It ${profile.last_refusal === undefined ? 'was' : `is ${String(profile.last_refusal)},`} last tried ${agoText(Number(profile.last_refusal_ts), shown.now)}.`,
     next:
       profile.last_refusal_why === 'unknown'
         ? `ask ${name} to type the token again, or give them a new one: ${token}`

@@ -364,7 +364,10 @@ it('the remedy depends on why a token was refused, what failed, and the study', 
     const status = deriveStatus(figures(changes), { now });
     return findRemedy(status, status.broken!, { now, zone: 'UTC' });
   };
-  expect(found(sends(refused(now - 59))).next).toBe('mobility users token ada --qr');
+  expect(found(sends(refused(now - 59)))).toEqual({
+    why: 'The phone sends a token that is refused. It was last tried 59 s ago.',
+    next: 'mobility users token ada --qr',
+  });
   expect(found(last(2 * day, refused(now - 59, 'unknown'))).next).toMatch(/^ask ada to type the token again/);
   expect(found({ state: { last_error: 'x' } }).next).toBe('mobility pipeline --user ada --debug');
   expect(found({ profile: {}, user: { ...user, study: 'sunny' } }).why).not.toContain('The person has no token.');
