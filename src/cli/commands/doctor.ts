@@ -1,5 +1,6 @@
 import { readStatus } from '../../diary/status/all-statuses.ts';
-import { findRemedy, type Remedy } from '../../diary/status/remedies.ts';
+import type { PersonStatus } from '../../diary/status/person-status.ts';
+import { findRemedy, quotedName, type Remedy } from '../../diary/status/remedies.ts';
 import { isMobilityError, usageError } from '../../model/mobility-error.ts';
 import { tokenHash, type UserRecord } from '../../model/user.ts';
 import { type Check, checkEverything } from '../../upkeep/check-installation.ts';
@@ -57,10 +58,16 @@ async function examineUser(context: CommandContext, user: UserRecord, asked?: Da
     const lines = [`${context.output.bold(user.user_email)}  ${user.uuid}`, rows];
     if (broken !== null && remedy !== null) lines.push(remedyText(broken.link, remedy));
     if (gap !== null) lines.push(remedyText('located', gap));
-    if (broken === null && gap === null) lines.push('all steps succeed');
+    if (broken === null && gap === null) lines.push(soundText(status));
     return withZone(lines.join('\n\n'), context.zone);
   });
   return broken === null && gap === null ? {} : { exitCode: 3 };
+}
+
+function soundText({ user, chain, figures: { waiting } }: PersonStatus): string {
+  if (chain.moved.ts !== null || waiting.count <= waiting.ahead) return 'all steps succeed';
+  const next = `mobility pipeline --user ${quotedName(user.user_email)}`;
+  return `no step fails; no run has processed the pending entries yet\nnext:   ${next}`;
 }
 
 async function pastDay(context: CommandContext, user: UserRecord, asked: DayAsked): Promise<string> {

@@ -108,6 +108,10 @@ it('the doctor refuses a future day, and `users list` takes several states', asy
 });
 
 it('without a fault the doctor reports that all steps succeed, and status that all users are in order', async () => {
+  await push(androidLocation(clock));
+  const before = await run('doctor', '--user', 'ada');
+  const next = /no step fails; no run has processed .*\nnext: {3}mobility pipeline --user ada\n/;
+  expect([before.code, before.stdout]).toEqual([0, expect.stringMatching(next)]);
   await live(60);
   expect(await broken()).toBeNull();
   const result = await run('status');
