@@ -3,6 +3,8 @@ import type { PersonState, StepName } from '../diary/status/breakages.ts';
 import type { BrokenStep, PersonStatus } from '../diary/status/person-status.ts';
 import { countRejected, type Shown, timeAndAge } from '../diary/status/remedies.ts';
 import { refusalOf } from '../model/user.ts';
+import type { Lease } from '../store/store.ts';
+import { isDead } from '../upkeep/check-installation.ts';
 import { counted } from './output.ts';
 
 export const personStates: Record<PersonState, string> = {
@@ -46,8 +48,15 @@ function factsOf({ user, figures, chain }: PersonStatus, shown: Shown): Partial<
     ...(figures.set_aside.length > 0 && { converted: `rejected ${countRejected(figures)}` }),
     ...(state.changed !== null && { analysed: `to analyse from ${minuteText(state.changed.from, shown.zone)} on` }),
     ...(isDraft && { final: 'later parts are a draft until the next trip has ended: mobility explain' }),
-    ...(lease !== null && { analysed: `at work: ${lease.owner}, until ${minuteText(lease.expires_ts, shown.zone)}` }),
+    ...(lease !== null && { analysed: leaseWords(lease, shown.zone).join(': ') }),
   };
+}
+
+/** Returns `at work` or `killed`, and details: the lease of a killed process lasts until it expires. */
+export function leaseWords(lease: Pick<Lease, 'owner' | 'expires_ts'>, zone: string): [string, string] {
+  const until = minuteText(lease.expires_ts, zone);
+  if (isDead(lease)) return ['killed', `${lease.owner}; the first run after ${until} continues`];
+  return ['at work', `${lease.owner}, until ${until}`];
 }
 
 /** Contains no tokens and no places. */

@@ -162,7 +162,7 @@ async function checkActs(host: Host): Promise<Check[]> {
 }
 
 /** True if the process that holds the lease ran on this host and has ended. */
-export function isDead({ owner }: Lease): boolean {
+export function isDead({ owner }: Pick<Lease, 'owner'>): boolean {
   const [, pid, host] = /^\w+ (\d+) on (.+)$/.exec(owner) ?? [];
   if (pid === undefined || host !== hostname()) return false;
   try {

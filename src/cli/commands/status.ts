@@ -1,4 +1,4 @@
-import { durationText, minuteText } from '../../diary/number-text.ts';
+import { durationText } from '../../diary/number-text.ts';
 import type { PersonState } from '../../diary/status/breakages.ts';
 import { troubles, usualSilentDays } from '../../diary/status/person-status.ts';
 import { timeAndAge } from '../../diary/status/remedies.ts';
@@ -7,7 +7,7 @@ import { readStoreStatus, type StoreStatus, type TroubledPerson } from '../../up
 import { DocumentedCommand, wholeNumber } from '../arguments.ts';
 import type { CommandContext, Outcome } from '../context.ts';
 import { counted, outdatedText, table, withZone } from '../output.ts';
-import { personStates } from '../status-text.ts';
+import { leaseWords, personStates } from '../status-text.ts';
 
 export function command(context: CommandContext) {
   return new DocumentedCommand('status')
@@ -69,8 +69,9 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     ['last run', run.last_ts === null ? 'no run has had work yet' : when(run.last_ts)],
     ['next run', `${pending}; ${counted(run.with_work, 'person', 'people')} with work`],
     ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days, 'next')]] : []),
-    ...run.at_work.map(({ user_email, owner, expires_ts }) => {
-      return ['at work', `${user_email}: ${owner}, until ${minuteText(expires_ts, zone)}`];
+    ...run.at_work.map((lease) => {
+      const [state, words] = leaseWords(lease, zone);
+      return [state, `${lease.user_email}: ${words}`];
     }),
     ['store', `${status.store}, ${size(disk.bytes)}${disk.free === null ? '' : `, ${size(disk.free)} free`}`],
     ['backup', `${when(status.backup_ts)}; last check ${when(status.check_ts)}`],

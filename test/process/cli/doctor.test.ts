@@ -145,6 +145,11 @@ describe('the first failing step is named, with its remedy:', () => {
     const { pid } = spawnSync(process.execPath, ['-e', '0']);
     await kit.store.leases.acquire(ada, `pipeline ${pid} on ${hostname()}`, 60);
     await expectBroken('moved', 'run_stopped', { why: new RegExp(`pipeline ${pid}`) });
+    const { stdout } = await run('status');
+    expect(stdout).toMatch(new RegExp(`^killed +ada: pipeline ${pid} on .*; the first run after .* continues$`, 'm'));
+    expect(stdout + (await run('doctor', '--user', 'ada')).stdout).not.toContain('at work');
+    await kit.store.leases.acquire(await register('ben'), `pipeline ${process.pid} on ${hostname()}`, 60);
+    expect((await run('status')).stdout).toMatch(/^at work +ben: pipeline \d+ on .*, until /m);
   });
 
   it('converter broken: reported as a fault of the program, not of the data', async () => {
