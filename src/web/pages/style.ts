@@ -65,9 +65,9 @@ summary:before,.fold:before{content:"+";font-weight:700;display:inline-block;wid
 .week a>span:last-child,.week li>span{display:grid;justify-items:center}.week i,.week em{font-style:normal;font-size:.8125rem;line-height:1.3;color:var(--soft)}
 .week b{font-weight:500;font-size:1.0625rem;line-height:1.4}.week li>span b{color:var(--soft)}.week svg{margin:2px 0 3px}
 .week [aria-current]{box-shadow:inset 0 -3px var(--ink)}.week [aria-current] b{font-weight:700}.week [aria-current] i,.week [aria-current] em{color:var(--ink)}
-.rows a,.hours{display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:center;text-decoration:none;font-size:.875rem}.rows a>svg,.hours svg{flex:1 1 7rem;min-width:0}.rows span{flex:0 0 6rem;white-space:nowrap}.rows .n{flex-basis:3rem}.rows .n+.n{flex-basis:3.5rem}.rows h2 .soft{flex:none}
+.rows a,.hours{display:flex;flex-wrap:wrap;gap:.25rem .5rem;align-items:center;text-decoration:none;font-size:.875rem}.rows a>svg,.hours svg{flex:1 1 7rem;min-width:0}.rows span{flex:0 0 6rem;min-width:0;white-space:nowrap}.rows .n{flex-basis:3rem}.rows .n+.n{flex-basis:4rem}.rows h2 .soft{flex:none}
 .rows li{border-bottom:1px solid var(--line);min-height:2.75rem}.rows a:hover{background:var(--wash)}.rows h2{font-size:1rem;margin:1rem 0 .25rem;display:flex;justify-content:space-between}
-.hours{position:sticky;top:0;background:var(--paper);padding-top:.5rem;z-index:1;color:var(--soft)}.rows .mk{margin:0}
+.hours{position:sticky;top:0;background:var(--paper);padding-top:.5rem;z-index:1;color:var(--soft)}.rows .mk{display:grid;margin:0}
 .o0{fill:none;stroke:var(--edge);stroke-dasharray:2 2}.o1{fill:var(--edge)}
 .legend{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;margin:.25rem 0 .75rem}.legend li{display:flex;align-items:center;gap:.5rem}.key{width:2.125rem;height:.625rem}
 .map{width:100%;height:auto;border:1px solid var(--line);border-radius:8px;background:var(--paper)}
@@ -111,7 +111,7 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 .chain li{position:relative;padding:.25rem 0 .25rem 1.75rem;border-left:3px solid var(--ink);margin-left:.5rem}.chain li:before{content:"";position:absolute;left:-9px;top:.5rem;width:15px;height:15px;border:3px solid var(--ink);border-radius:50%;background:var(--paper)}
 .chain .after{border-left-style:dotted;color:var(--soft)}.chain .after:before{border-color:var(--edge)}.chain .broken:before{border-color:var(--bad);background:var(--bad)}.chain .broken{font-weight:650;border-left-style:dotted}
 @media(min-width:56rem){.nums{grid-template-columns:repeat(4,1fr);gap:.75rem}}
-@media(max-width:55.99rem){.rows a,.hours{gap:.25rem;font-size:.75rem}.rows span{flex-basis:5.25rem}.rows .n{font-size:.75rem;flex-basis:2.25rem}.rows .n+.n{flex-basis:3.25rem}.asof{display:block;margin:0}.above .btn{width:100%}.folk,.folk tbody,.folk tr,.folk th,.folk td{display:block;border:0;padding:0}.folk thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}.folk thead th{border:0}.folk thead tr:before{content:attr(data-words);flex-basis:100%;font-size:.875rem;color:var(--soft)}.folk thead .ns{display:none}
+@media(max-width:55.99rem){.rows a,.hours{gap:.25rem;font-size:.75rem}.rows span{flex-basis:5.25rem}.rows .n{font-size:.75rem;flex-basis:2.25rem}.rows .n+.n{flex-basis:3.375rem}.asof{display:block;margin:0}.above .btn{width:100%}.folk,.folk tbody,.folk tr,.folk th,.folk td{display:block;border:0;padding:0}.folk thead tr{display:flex;flex-wrap:wrap;column-gap:1rem;border-bottom:1.5px solid var(--ink)}.folk thead th{border:0}.folk thead tr:before{content:attr(data-words);flex-basis:100%;font-size:.875rem;color:var(--soft)}.folk thead .ns{display:none}
 .folk tbody tr{display:grid;grid-template-columns:minmax(0,1fr) 9rem;column-gap:.75rem;border-bottom:1px solid var(--line);padding:.625rem 0}td.c{grid-column:2;grid-row:1;justify-self:end}td.w{grid-column:1;grid-row:2}.folk td.n{font-size:.8125rem;line-height:1.125rem;color:var(--soft);white-space:normal;text-align:left}
 .lab{display:inline}.lab:after{content:":"}:lang(fr) .lab:after{content:" :"}}
 @media screen and (max-width:55.99rem){.figures,.figures tbody,.figures th,.figures td{display:block;border:0;padding:0}.figures thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}.figures tbody tr{display:grid;grid-template-columns:1fr 1fr;gap:.125rem .75rem;border-bottom:1px solid var(--line);padding:.625rem 0}.figures tbody th{order:-2}.figures td:last-child{order:-1}.figures .n{padding:0;font-size:.875rem;text-align:left;white-space:normal}.figures .n:nth-child(10){grid-column:1/-1}}
@@ -129,6 +129,6 @@ thead th{vertical-align:bottom;font-size:.875rem;padding-top:0;padding-bottom:0;
 .cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:3rem}.cols .list{order:-1}.rail{margin-top:0}.mapc{position:sticky;top:1rem;align-self:start}
 .row{grid-template-columns:3.25rem 2rem minmax(0,1fr)}.cards{grid-template-columns:repeat(3,1fr)}}
 @media print{nav,.btn,button,.fold,details,form,.skip,.step,.bottom{display:none!important}main,.in{max-width:none;padding:0}*{print-color-adjust:exact}
-.yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.rows{zoom:.75}.rows li{min-height:0}.rows a>svg{margin:-4px 0}.rows h2{margin:.25rem 0 0}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
+.yr{position:static;clip-path:none}.hd{margin:0}.hd h1{text-align:left}.cols{display:block}.mapc{max-width:60%}.rows{zoom:.75}.rows li{min-height:0}.rows a>svg,.rows .mk{margin:-4px 0}.rows h2{margin:.25rem 0 0}.row,tr{break-inside:avoid}h2,h3{break-after:avoid}}
 ${modeRules()}
 `.trimStart();

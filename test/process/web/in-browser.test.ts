@@ -14,6 +14,7 @@ import { openPages, type Pages } from '../../web/kit.ts';
 
 const found = browserPath();
 const day = '2024-03-26';
+const who = 'sim-browser-1@example.org';
 const phone = { width: 390, height: 700, deviceScaleFactor: 1, mobile: false };
 
 describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
@@ -46,7 +47,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     page.value(`document.querySelector(${JSON.stringify(selector)}).textContent`);
 
   async function signIn(): Promise<void> {
-    const { stdout } = await pages.run('users', 'link', 'sim-browser-1@example.org', '--server', address);
+    const { stdout } = await pages.run('users', 'link', who, '--server', address);
     await page.open(stdout.trim());
     await page.follow('main button');
   }
@@ -163,6 +164,22 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
     for (const selector of ['nav', '.trip .fold'])
       expect(await page.value(`getComputedStyle(document.querySelector('${selector}')).display`)).toBe('none');
     await page.send('Emulation.setEmulatedMedia', { media: '' });
+  });
+
+  it.each([1280, 390])('the bars of a month are below their scale, also of a day with a flag: %i px', async (width) => {
+    await signIn();
+    const shown = await pages.run('diary', '--user', who, '--day', day, '--json');
+    for (const { id } of shown.json<{ trips: { id: string }[] }>().trips)
+      await pages.run('label', '--user', who, '--trip', id, '--mode', 'walk');
+    await page.send('Emulation.setDeviceMetricsOverride', { ...phone, width });
+    for (const language of ['en', 'de', 'fr', 'es']) {
+      await page.open(`${address}/me/month?lang=${language}`);
+      expect(await text('.rows .mk')).toBe('!');
+      const spans = await page.value<string[]>(`[...document.querySelectorAll('.hours svg, .rows a > svg')]
+        .map((bar) => bar.getBoundingClientRect()).map(({ left, right }) => left + ' to ' + right)`);
+      expect([language, ...new Set(spans)]).toEqual([language, spans[0]]);
+    }
+    await page.send('Emulation.clearDeviceMetricsOverride');
   });
 
   it('30 days print on one sheet of A4', async () => {
