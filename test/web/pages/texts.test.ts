@@ -33,6 +33,12 @@ it.each(others)('no sentence of %s is English', (name) => {
   expect(same.map(([, text]) => text)).toEqual(['App Store', 'Google Play']);
 });
 
+it.each(Object.values(languages))('flags in $ownName do not address the reader, who may be a manager', ({ me }) => {
+  const facts = Object.values(me.flags).map(([fact]) => fact);
+  const address = /\b(you|your|Sie|Ihnen|Ihre?|vous|votre|vos|usted)\b|^sus?\b/i;
+  expect(facts.filter((fact) => address.test(fact))).toEqual([]);
+});
+
 it.each(others)('numbers, dates and plurals of %s follow its rules', (name) => {
   const t = languages[name]!;
   const noon = Date.parse('2026-11-17T12:00:00Z') / 1000;

@@ -589,10 +589,10 @@ export const de: Texts = {
         'Hat dieser Weg stattgefunden?',
       ],
       correction_contradicted: [
-        'Ihre Berichtigung passt nicht zu den übrigen Daten.',
+        'Eine Berichtigung passt nicht zu den übrigen Daten.',
         'Stimmt sie noch? Falls nicht, nehmen Sie sie zurück.',
       ],
-      label_contradicts: ['Ihre Angabe nennt ein anderes Verkehrsmittel als das Tagebuch.', 'Welches stimmt?'],
+      label_contradicts: ['Eine Angabe nennt ein anderes Verkehrsmittel als das Tagebuch.', 'Welches stimmt?'],
     },
     more: 'Mehr: Weg teilen, verbinden oder entfernen',
     cancel: 'Abbrechen',

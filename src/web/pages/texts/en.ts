@@ -562,10 +562,10 @@ export const en = {
       clock_moved: ['The clock of the phone was wrong.', 'If the times are wrong, ignore this time.'],
       jump_left_out: ['Some locations were ignored: a person cannot move that fast.', 'Did this trip happen?'],
       correction_contradicted: [
-        'Your correction does not fit the rest of the data.',
+        'A correction does not fit the rest of the data.',
         'Is it still right? If not, undo it.',
       ],
-      label_contradicts: ['Your label names another mode than the diary.', 'Which one is right?'],
+      label_contradicts: ['A label names another mode than the diary.', 'Which one is right?'],
     } satisfies Record<Flag, readonly [fact: string, question: string]>,
     more: 'More: split, join or remove this trip',
     cancel: 'Cancel',

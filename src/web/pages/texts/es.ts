@@ -591,10 +591,10 @@ export const es: Texts = {
       clock_moved: ['El reloj del teléfono no iba bien.', 'Si las horas no son correctas, ignore este periodo.'],
       jump_left_out: ['Algunas ubicaciones se ignoraron: nadie puede moverse tan deprisa.', '¿Hizo este viaje?'],
       correction_contradicted: [
-        'Su corrección no encaja con el resto de los datos.',
+        'Una corrección no encaja con el resto de los datos.',
         '¿Sigue siendo correcta? Si no, deshágala.',
       ],
-      label_contradicts: ['Su respuesta indica otro medio de transporte que el diario.', '¿Cuál es el correcto?'],
+      label_contradicts: ['Una respuesta indica otro medio de transporte que el diario.', '¿Cuál es el correcto?'],
     },
     more: 'Más: dividir, unir o quitar este viaje',
     cancel: 'Cancelar',

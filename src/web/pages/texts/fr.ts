@@ -618,10 +618,10 @@ export const fr: Texts = {
         'Ce trajet a-t-il eu lieu ?',
       ],
       correction_contradicted: [
-        'Votre correction ne correspond pas au reste des données.',
+        'Une correction ne correspond pas au reste des données.',
         'Est-elle toujours exacte ? Sinon, annulez-la.',
       ],
-      label_contradicts: ['Votre réponse indique un autre mode de transport que le carnet.', 'Lequel est exact ?'],
+      label_contradicts: ['Une réponse indique un autre mode de transport que le carnet.', 'Lequel est exact ?'],
     },
     more: 'Plus : couper, réunir ou supprimer ce trajet',
     cancel: 'Annuler',
