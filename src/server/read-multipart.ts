@@ -24,7 +24,8 @@ export function readMultipart(body: Buffer, boundary: string): Upload {
     const [, fileName] = /[;\s]filename="([^"]*)"/i.exec(head) ?? [];
     const bytes = body.subarray(headEnd + 4, end);
     if (fileName === undefined && bytes.length <= mostField) form[name] ??= bytes.toString('utf8');
-    if (fileName !== undefined && bytes.length > 0) file ??= { name: fileName, bytes };
+    // Browsers send an empty name and no content if no file was chosen.
+    if (fileName !== undefined && (fileName !== '' || bytes.length > 0)) file ??= { name: fileName, bytes };
     start = end + delimiter.length;
   }
   return { form, file };

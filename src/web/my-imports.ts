@@ -75,6 +75,7 @@ const toImports = (done: string): WebAnswer => redirect(`/me/data?done=${done}#i
 export async function importUpload(call: PersonCall): Promise<WebAnswer> {
   const { file, user, store, now, log } = call;
   if (file === null) return toImports('none');
+  if (file.bytes.length === 0) return toImports('damaged');
   // Imported here: the formats load the driver of MongoDB, 10 MB in each process.
   const { findParts } = await import('../import/import-formats.ts');
   const { importParts } = await import('../import/import-source.ts');

@@ -64,6 +64,8 @@ it('reports the problem of a file, and reads no file of a form of another site',
   expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=format#import');
   expect(await text('/me/data?done=format&lang=de')).toContain(languages.de!.imports.problems.format);
   expect(where(await upload(null))[1]).toBe('/me/data?done=none#import');
+  expect(where(await upload(new File([], '')))[1]).toBe('/me/data?done=none#import');
+  expect(where(await upload(new File([], 'a.gpx')))[1]).toBe('/me/data?done=damaged#import');
   const forged = { csrf: 'x', file: new File([gpx()], 'a.gpx') };
   const foreign = await pages.send('/me/data', '/me/import"', forged, pages.person);
   expect(foreign.status).toBe(403);
