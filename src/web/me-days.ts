@@ -16,7 +16,7 @@ import { answerList, barPatterns, type DayActions, dayView } from './pages/day-v
 import { type MarkupValue, markup } from './pages/markup.ts';
 import type { DayRow, NeighbourLink } from './pages/overview.ts';
 import { dayRow, dayTitle, listByWeek, monthSteps, monthSummary, stepHeading, weekStrip } from './pages/overview.ts';
-import { shell } from './pages/shell.ts';
+import { type Shell, shell } from './pages/shell.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { shownDays } from './shown-days.ts';
 import { baseMapOf } from './tiles.ts';
@@ -27,7 +27,7 @@ const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
 
 type MePage = keyof typeof mePages;
 
-export async function mePage(call: PersonCall, title: string, current: MePage, body: MarkupValue): Promise<WebAnswer> {
+async function frameOf(call: PersonCall, current?: MePage): Promise<Partial<Shell>> {
   const { t, user, store } = call;
   const signOut = formButton(call, '/me/sign-out', t.signOut);
   const links = Object.entries(mePages).map(([name, href]) => {
@@ -36,9 +36,13 @@ export async function mePage(call: PersonCall, title: string, current: MePage, b
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const brand = study === null ? t.service : studyTexts(study, call.preferred).name;
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
+  return { brand, links, signOut, foot };
+}
+
+export async function mePage(call: PersonCall, title: string, current: MePage, body: MarkupValue): Promise<WebAnswer> {
   // A link to another language could not send the form again.
   const query = call.form.kind === undefined ? {} : null;
-  return answerOf(shell({ t, title, brand, links, signOut, foot, query, body }));
+  return answerOf(shell({ t: call.t, title, ...(await frameOf(call, current)), query, body }));
 }
 
 async function readKnownDays(store: DayStore, userId: string, now: number) {
@@ -71,7 +75,9 @@ export async function readDay(
   }));
   const link = (other: string): NeighbourLink | null =>
     other > today || first === null || other < first ? null : { href: href(other), words: t.day(other) };
-  const beside = [link(addDays(day, -1)), link(addDays(day, 1))] as const;
+  const [before, after] = [addDays(day, -1), addDays(day, 1)];
+  // A day without neighbours leads to the nearest day that may have data.
+  const beside = [link(before > today ? last : before), link(first !== null && after < first ? first : after)] as const;
   return {
     shown,
     first,
@@ -113,7 +119,7 @@ function dayDownload(day: string, t: Texts): MarkupValue {
 
 export async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store, now } = call;
-  if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t);
+  if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t, { frame: await frameOf(call) });
   const isPreview = call.form.kind !== undefined;
   const wanted = isPreview ? await readStatement(call, call.form) : null;
   if (isPreview && wanted === null) return faultPage(400, t);
@@ -161,7 +167,7 @@ const lastDays = 30;
 export async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
   const { month } = params;
-  if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, t);
+  if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, t, { frame: await frameOf(call) });
   const { today, first, last } = await readKnownDays(store, user.uuid, now);
   const latest = last < addDays(today, -lastDays) ? last : today;
   const usual = { from: addDays(latest, 1 - lastDays), to: latest };

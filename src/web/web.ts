@@ -11,7 +11,7 @@ import type { PersonFigures, Store } from '../store/store.ts';
 import type { Check } from '../upkeep/check-installation.ts';
 import type { ImportTurns } from './import-turns.ts';
 import { Markup, type MarkupValue, markup } from './pages/markup.ts';
-import { shell } from './pages/shell.ts';
+import { type Shell, shell } from './pages/shell.ts';
 import type { Texts } from './pages/texts/texts.ts';
 import type { Tiles } from './pmtiles.ts';
 import type { SignInLimits } from './sign-in-limits.ts';
@@ -99,14 +99,21 @@ export const fileAnswer = (body: WebAnswer['body'], name: string, type: string):
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
-/** `id`: number of the request, for the operator. `wait`: s until the next try, for status 429. */
-export function faultPage(status: number, t: Texts, { id, wait = 0 }: { id?: string; wait?: number } = {}): WebAnswer {
+/**
+ * `id`: number of the request, for the operator. `wait`: s until the next try, for status 429.
+ * `frame`: the head and foot for a reader who is signed in.
+ */
+export function faultPage(
+  status: number,
+  t: Texts,
+  { id, wait = 0, frame }: { id?: string; wait?: number; frame?: Partial<Shell> } = {},
+): WebAnswer {
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const again = status === 429 && ` ${t.tryAgain(Math.ceil(wait / 60))}`;
   const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
   const body = markup`<h1>${title}</h1><p class="lead">${text}${again}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
   const headers: WebAnswer['headers'] = wait > 0 ? { 'Retry-After': String(Math.ceil(wait)) } : {};
-  return { status, body: shell({ t, title, isNarrow: true, query: null, body }), headers };
+  return { status, body: shell({ t, title, ...frame, isNarrow: true, query: null, body }), headers };
 }
 
 /** True for the years 2 to 9998: neighbouring days on a page must be in the years 1 to 9999. */

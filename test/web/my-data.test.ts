@@ -88,6 +88,16 @@ it('shows the last 30 days, and leads to the months before', async () => {
   expect(await text(earlier!)).toContain('June 2024');
 });
 
+it('a day without data leads to the nearest day of the person, and a day that does not exist to My data', async () => {
+  const steps = async (day: string) => (await text(`/me/day/${day}`)).match(/rel="(prev|next)" href="[^"]*"/g);
+  expect(await steps('2030-01-01')).toEqual(['rel="prev" href="/me/day/2024-07-02"']);
+  expect(await steps('1990-01-01')).toEqual(['rel="next" href="/me/day/2024-06-21"']);
+  for (const path of ['/me/day/foo', '/me/month/foo']) {
+    const answer = await pages.get(path, pages.person);
+    expect([answer.status, await answer.text()]).toEqual([404, expect.stringContaining('<a href="/me/data">')]);
+  }
+});
+
 it('names the same last contact for the phone and for its token', async () => {
   const [first, ...others] = [...(await text('/me/data')).matchAll(/Last contact: ([^.<]+)/g)].map((one) => one[1]);
   expect(others).toEqual([first]);
