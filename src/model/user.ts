@@ -40,8 +40,8 @@ export interface TokenRecord {
 }
 
 /**
- * `revoked`: by an operator or the user. `replaced`: the user got a new token, which revokes the
- * others of phones and scripts. `used`: a link was opened. `stopped`: the user stopped the recording.
+ * `revoked`: by an operator or the user. `replaced`: the user got a new token, which revokes all
+ * others. `used`: a link was opened. `stopped`: the user stopped the recording.
  */
 export type RevokedWhy = 'revoked' | 'replaced' | 'used' | 'stopped';
 

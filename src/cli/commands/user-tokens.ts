@@ -5,15 +5,7 @@ import { checkedToken, newToken } from '../../model/ids.ts';
 import { errorText, isMobilityError, MobilityError, usageError } from '../../model/mobility-error.ts';
 import { sourceNames } from '../../model/sources.ts';
 import { day } from '../../model/time.ts';
-import {
-  isForPages,
-  refusalOf,
-  type TokenKind,
-  type TokenRecord,
-  tokenHash,
-  tokenId,
-  useStep,
-} from '../../model/user.ts';
+import { refusalOf, type TokenKind, type TokenRecord, tokenHash, tokenId, useStep } from '../../model/user.ts';
 import type { Store } from '../../store/store.ts';
 import { streamText } from '../../util/file-access.ts';
 import { qrText } from '../../web/pages/qr.ts';
@@ -40,7 +32,7 @@ const tokenFlags = () =>
       wholeNumber(1, 36_500),
     )
     .addOption(new Option('--never', 'the token does not expire').conflicts('expires'))
-    .option('--replace', "revoke the other tokens of the user's phones and scripts")
+    .option('--replace', 'revoke all other tokens of the user, and with them unopened links and browser sessions')
     .option('--overlap <days>', 'with --replace: keep the other tokens valid for this many days', wholeNumber(1, 365))
     .option('--import <token>', 'register a token that was made elsewhere; - reads it from standard input')
     .addOption(
@@ -65,7 +57,7 @@ async function createToken(context: CommandContext, name: string, options: Optio
   const owner = (await tokens.byHash(hash))?.user_id ?? user.uuid;
   if (owner !== user.uuid) throw usageError('expected a token of this user, found one that belongs to another account');
   const created_ts = context.now();
-  const before = replace ? (await tokens.list(user.uuid)).filter((other) => !isForPages(other)) : [];
+  const before = replace ? await tokens.list(user.uuid) : [];
   const others = before.filter((other) => other.hash !== hash && refusalOf(other, created_ts) === null);
   const days = never ? undefined : (expires ?? (kind === 'made' ? usualDays : undefined));
   const expires_ts = days === undefined ? null : created_ts + days * day;
