@@ -161,8 +161,7 @@ function* findMiddles(positions: readonly LatLon[]): Generator<void, LatLon[]> {
   return middles;
 }
 
-/** Degrees of latitude, just over `limits.reach`. */
-const bandHeight = limits.reach / 111_000;
+const bandHeight = limits.reach / 111_000; // degrees of latitude, just over `limits.reach`
 
 type Bands = ReadonlyMap<number, readonly number[]>;
 

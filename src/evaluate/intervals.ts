@@ -1,5 +1,4 @@
-/** Seconds since the epoch. */
-export type Interval = { start: number; end: number };
+export type Interval = { start: number; end: number }; // seconds since the epoch
 
 export const lengthOf = ({ start, end }: Interval): number => end - start;
 

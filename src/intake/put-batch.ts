@@ -28,8 +28,7 @@ export class PartlyStored extends MobilityError {
 /** Where the entries of a put go, and what is known of their sender. */
 export interface PutOptions {
   store: Pick<Store, 'usercache'>;
-  /** Seconds since the epoch. */
-  now: () => number;
+  now: () => number; // seconds since the epoch
   /** Gets a line for each entry (DEBUG), rejected value (WARNING) and put (INFO). */
   log?: Log;
   mostLines?: number; // the most such lines for entries and rejected values; default: no limit

@@ -6,8 +6,7 @@ import { keys } from '../model/keys.ts';
 import { day, maxTime } from '../model/time.ts';
 import type { UnusableEntry } from '../store/store.ts';
 
-/** 1990-01-01. No phone recorded data earlier. */
-const earliest = 631_152_000;
+const earliest = 631_152_000; // 1990-01-01. No phone recorded data earlier.
 /** s. A correction about the current day may end this long after its receipt. */
 const ahead = day;
 /** s. A longer trip or stay is a mistake, and would slow down every page with its days. */

@@ -41,8 +41,7 @@ export const correctionKinds: Readonly<Record<Correction['kind'], readonly strin
   at_place: ['start_ts', 'end_ts'],
 };
 
-/** m; about the circumference of the Earth. */
-export const longestDistance = 40_000_000;
+export const longestDistance = 40_000_000; // m; about the circumference of the Earth
 
 export type Stated = Correction & {
   write_ts: number;

@@ -39,8 +39,7 @@ export interface PipelineState {
   /** Time of the first location, gaps after the last trip, state of the phone; null: no run yet. */
   observed: { from: number; silences: Silence[]; seen: LastSeen } | null;
   set_aside: readonly Exclusion[];
-  /** null: `mobility retain` removed nothing. */
-  retained: Retained | null;
+  retained: Retained | null; // null: `mobility retain` removed nothing
   /** Cells of 0.5 degrees with locations (`coarseCell`); null: the analysis recorded none. */
   cells: readonly string[] | null;
   /** The transit feeds that had stops in `cells` in the last analysis. */

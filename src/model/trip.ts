@@ -31,8 +31,7 @@ export interface Section {
   mode_confidence?: number;
   mode_probabilities?: Record<string, number>;
   duration: number;
-  /** m, along the line. */
-  distance: number;
+  distance: number; // m, along the line
   /** m; the part of `distance` where locations are missing; absent: 0. */
   estimated?: number;
   coordinates: Position[];
@@ -57,10 +56,8 @@ export interface TransitLine {
   route_type: 'bus' | 'tram' | 'subway' | 'rail' | 'ferry';
   from_stop: string;
   to_stop: string;
-  /** 0 to 1 */
-  probability: number;
-  /** Other lines that are nearly as probable. */
-  alternatives: string[];
+  probability: number; // 0 to 1
+  alternatives: string[]; // other lines that are nearly as probable
   /** Days between the section and the validity of the feed; absent: the feed was valid. */
   feed_age_days?: number;
 }
@@ -72,8 +69,7 @@ export interface Stop {
   exit_ts: number;
   enter_loc: Position;
   exit_loc: Position;
-  /** m, in a straight line. */
-  distance: number;
+  distance: number; // m, in a straight line
   duration: number;
   ending_section: string;
   starting_section: string;
@@ -101,8 +97,7 @@ export interface Trip {
   /** In order of time. Stop `i` is between sections `i` and `i + 1`. */
   sections: Section[];
   stops: Stop[];
-  /** Absent in trips of version 1. */
-  evidence?: TripEvidence;
+  evidence?: TripEvidence; // absent in trips of version 1
   /** True if a correction changed the trip. Never in the stored chain. */
   corrected?: true;
   /** True if the trip has not ended. Later data may change it. */
@@ -214,8 +209,7 @@ export interface TripRecord {
   chain_ts: number;
   start_ts: number;
   end_ts: number;
-  /** Local day of the start, `YYYY-MM-DD`. */
-  day: string;
+  day: string; // local day of the start, `YYYY-MM-DD`
   /** The link depends on data up to this time; null: later data can change the link. */
   settled_ts: number | null;
   /** The reason: `no travel`, `too short`, `failed` or `corrected`; absent for a trip. */

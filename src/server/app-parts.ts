@@ -21,8 +21,7 @@ export interface AppParts extends Pick<WebCall, PagePart> {
   claim: (work: string) => { release(): void } | null;
   version: string;
   errorOutput: (text: string) => void;
-  /** Tests replace these limits, and `passwordCost`. */
-  limits?: Partial<CallerLimits>;
+  limits?: Partial<CallerLimits>; // tests replace these limits, and `passwordCost`
   bytes?: Partial<ByteLimits>;
   /** Figures of this process, and the metrics of all processes. Default: no `/metrics`. */
   metrics?: { figures: CallFigures; text: () => Promise<string> };

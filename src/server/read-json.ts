@@ -6,10 +6,8 @@ import { badRequest, type Problem, tooLarge } from './problem.ts';
 import { maxDepth, openingOf, quickElements, scan } from './scan-json.ts';
 
 export interface ReadJson<Element = never> {
-  /** The body, with the requested list emptied. */
-  value: JsonValue;
-  /** The elements of the requested list. */
-  list: Element[];
+  value: JsonValue; // the body, with the requested list emptied
+  list: Element[]; // the elements of the requested list
 }
 
 /** A member of the outermost object that may be a long list. */

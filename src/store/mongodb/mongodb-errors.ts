@@ -19,8 +19,7 @@ const transientCodes = new Set([
   13388, // StaleConfig
 ]);
 
-/** LockTimeout, WriteConflict, DuplicateKey. */
-const conflictCodes = new Set([24, 112, 11000]);
+const conflictCodes = new Set([24, 112, 11000]); // LockTimeout, WriteConflict, DuplicateKey
 
 const outOfDiskSpace = 14031;
 

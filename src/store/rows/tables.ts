@@ -79,13 +79,11 @@ export const accounts = table('accounts', {
     registered_ts: 'number',
     /** The name of the user in the audit log. */
     audit_key: 'text',
-    /** `active`, or `erasing` or `arriving`, see `Unfinished`. */
-    stage: 'text',
+    stage: 'text', // `active`, or `erasing` or `arriving`, see `Unfinished`
     fence: 'number',
     owner: 'text?',
     expires_ts: 'number',
-    /** Seconds for which the lease was acquired. */
-    seconds: 'number',
+    seconds: 'number', // seconds for which the lease was acquired
     /** 1 if the user has a dirty range, or documents may differ from the trips. */
     due: 'number',
     /** The analysis version of the trips; null before the first analysis. */
@@ -123,8 +121,7 @@ export const batches = table('batches', {
     last: 'number',
     first_ts: 'number?',
     last_ts: 'number?',
-    /** The earliest `dueTime` of the entries. */
-    due_ts: 'number',
+    due_ts: 'number', // the earliest `dueTime` of the entries
     waiting: 'text', // a `BatchHeader`
     entries: 'bytes',
   },
@@ -138,8 +135,7 @@ export const errors = table('errors', {
     id: 'text',
     /** For an unusable entry, the key that it claims to have. */
     key: 'text?',
-    /** null: the entry has no identity. */
-    write_ts: 'number?',
+    write_ts: 'number?', // null: the entry has no identity
     reason: 'text',
     message: 'text',
     first_ts: 'number',
@@ -166,12 +162,10 @@ export const chunks = table('chunks', {
     first_ts: 'number?',
     last_ts: 'number?',
     count: 'number',
-    /** Entries that name a valid time zone. */
-    zoned: 'number',
+    zoned: 'number', // entries that name a valid time zone
     /** Entries that affect trips and name no valid time zone. */
     zoneless: 'number',
-    /** Packed by columns, see `chunks/chunk.ts`. */
-    entries: 'bytes',
+    entries: 'bytes', // packed by columns, see `chunks/chunk.ts`
   },
   key: ['user', 'first', 'key'],
   indexes: [{ columns: ['user', 'first_ts', 'key'] }, { columns: ['user', 'key', 'first'] }],
@@ -185,8 +179,7 @@ export const trips = table('trips', {
     start_ts: 'number',
     end_ts: 'number',
     day: 'text',
-    /** Infinity while the link is not settled. */
-    settled_ts: 'number',
+    settled_ts: 'number', // Infinity while the link is not settled
     written_ts: 'number',
     /** A `BriefRecord`, see `stored-brief.ts`. Rows of older versions have an object or null. */
     outline: 'text?',
