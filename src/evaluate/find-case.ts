@@ -26,8 +26,8 @@ import { PackedEntries } from './packed-entries.ts';
 const margins = [1, 2, 4, 8, 16];
 const rotationsEach = 4; // tries for each margin: a rotation may change trips near a threshold
 /**
- * Values of `reach`, tried in this order. The analysis distorts long paths by latitude, so fewer
- * trips change if the latitude changes little.
+ * Values of `reach`, the part of the possible turn and shift of a case, tried in this order. The
+ * analysis depends on the latitude, so a small shift of the latitude changes fewer trips.
  */
 const reaches = [1, 0.1];
 

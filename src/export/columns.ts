@@ -224,7 +224,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     ...user,
     column('joined_at', 'instant', 'when the person joined the study by its link, UTC; else empty'),
     column('left_at', 'instant', 'when the last token of the person was revoked, UTC'),
-    column('app', 'text', 'program of the first location, such as e-mission; without locations: kinds of the tokens'),
+    column('app', 'text', 'program that sent the first location; without locations: the kinds of the tokens'),
     column('app_version', 'text', 'version of the app of e-mission'),
     column('platform', 'text', 'android or ios'),
     column('first_day', 'day', 'first local day with data'),

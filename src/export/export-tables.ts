@@ -19,7 +19,7 @@ export interface TableChoice {
   names?: NameSet | undefined;
   pseudonymKey?: string | undefined; // key of the pseudonyms; without it, names are exported unchanged
   coarse?: number | undefined; // m; see `coarse.ts`
-  /** Key that hides ids of rows. Default: `pseudonymKey`; if coarse, a new key for each person. */
+  /** Key that hides ids of rows. Default: `pseudonymKey`; without it, a random key if the export is coarse. */
   idKey?: string | undefined;
   now: number; // seconds since the epoch
 }

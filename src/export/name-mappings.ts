@@ -38,7 +38,7 @@ const isActivity = made('boolean', 'true for a stay of at least 15 minutes, or o
 
 type NamedTable = { file: string; columns: Renaming; where?: (row: Row) => boolean };
 
-/** For programs that read points: the locations that the analysis can use. */
+/** The table of locations for other programs: only the locations that the analysis can use. */
 const usedFixes = (columns: Renaming, file = 'locations'): NamedTable => {
   return { file, columns, where: ({ used }) => used === true };
 };

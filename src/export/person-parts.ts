@@ -43,7 +43,7 @@ export async function isFinished(path: string, now: number): Promise<boolean> {
 async function packedIn(path: string): Promise<Buffer> {
   const bytes = await readFile(path);
   const packed = bytes.subarray(0, -4);
-  // An empty list of parts is an error, although its CRC-32, 0, may be right: each person has a part.
+  // Each person has at least one part. The CRC-32 of nothing is 0, and would not show that all are missing.
   if (packed.length > 0 && crc32(packed) === bytes.readUInt32LE(packed.length)) return packed;
   throw new Error('it is incomplete or damaged');
 }

@@ -99,7 +99,7 @@ async function registerRow(store: Store, row: Row, now: number, report: UsersRep
   }
 }
 
-/** Refuses the UUID of another person, since commands accept names and UUIDs. */
+/** Returns the checked name. Refuses a UUID as a name, except the user's own, since commands accept both. */
 export function checkedName(text: string, uuid = ''): string {
   if (text === '') throw usageError('expected a name, found nothing');
   const name = userNameOf(text);

@@ -68,6 +68,6 @@ export async function* withSpeedCheck(found: AsyncIterable<Found>): AsyncGenerat
   const unit = units.find(({ factor }) => Math.abs(middle / factor - 1) < tolerance);
   if (unit === undefined) return;
   const larger = `values ${middle.toFixed(1)} times as large as distance over time, probably ${unit.name}`;
-  const todo = `import the file for a new user with --columns ${unit.column}=NAME, and erase the first import`;
+  const todo = `import the file for a new user, with --columns ${unit.column}=NAME for the column of speeds, and erase this import`;
   yield { warning: `expected speeds in m/s, found ${larger}: ${todo}`, kind: 'speeds' };
 }

@@ -5,8 +5,8 @@ const step = 1e-6; // s; large enough that adding it changes a time: doubles nea
 let last = 0;
 
 /**
- * Returns a random time within the millisecond after `now` (s), or `step` after the last returned
- * time if that is later. The randomness keeps the times of two processes different.
+ * Returns a random time within the millisecond after `now` (s), or `step` after the last returned time if that is
+ * later, and by less than a second. The randomness keeps the times of two processes different.
  */
 export function writeTime(now: number): number {
   const chosen = now + Math.random() / 1000;

@@ -10,7 +10,7 @@ export interface LogName {
   kind: LogKind;
   source: string; // the kind, with a number if several processes write at the same time: `server-2`
   day: string; // `YYYY-MM-DD`, in the time zone of the host
-  run: number; // 1, or the next number if a process starts after files of the day were compressed
+  run: number; // 1 for the first run of the day; `nameTemplate` states when a process begins a new run
   part: number; // 0 for the first file of a run; the file after a full file has the next number
 }
 

@@ -98,7 +98,7 @@ export const idleLife = 7 * 86_400;
 /** s from the first entries; in this time, an account that joined by a link has narrow limits. */
 const trialLength = 3 * 86_400;
 
-/** True for a person who joined by a link and has not sent data for `trialLength` yet. */
+/** True for a person who joined by a link, and whose first data are missing or less than `trialLength` old. */
 export function isNewMember({ joined_ts, sent_ts }: UserRecord, now: number): boolean {
   return joined_ts !== undefined && (sent_ts === undefined || now < sent_ts + trialLength);
 }

@@ -216,7 +216,7 @@ export const localDay = (ts: number, zone: string): string => dayText(localTime(
 
 /**
  * Returns the time when clocks in the zone show `local`, which is counted as if it were UTC. If
- * clocks show it twice, returns the first time. If clocks skip it, returns the time that they would
+ * clocks show it twice, returns the first time. If clocks skip it, returns the time when they would
  * show it without the skip. Throws for an unknown zone.
  */
 export function timeOnClocks(local: number, zone: string): number {

@@ -24,7 +24,7 @@ export function documentWindow(last: TripRecord | null): DocumentWindow | null {
 }
 
 /**
- * The window that ends a day after `ts`. The extra day: after a user travelled west over the date line, some trips
+ * The window that ends a day after `ts`. The extra day: after a user travelled east over the date line, some trips
  * start on a local day that is later than the day at the user's present place.
  */
 function windowUntil(ts: number, zone: string): DocumentWindow {

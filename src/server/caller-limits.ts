@@ -245,7 +245,7 @@ export class CallerLimiter {
     try {
       const stated = allowed.filter(isEntry).filter(({ metadata }) => metadata.key === keyNames.correction);
       const beyond = await beyondLimit(this.#store, uuid, stated);
-      const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found one more`);
+      const reject = (entry: Entry) => rejectEntry(entry, tooManyCorrections, `${limitText}, found more`);
       const entries = allowed.map((one) => (isEntry(one) && beyond.has(one) ? reject(one) : one));
       const mostLines = this.countLines(uuid, checked.length);
       return await putChecked(uuid, entries, { store: this.#store, now: this.#now, mostLines, ...options });

@@ -26,7 +26,7 @@ async function count(store: Store, now: number): Promise<string> {
   gauge('build_info', 'Versions of the program, of Node and of the store', ...Object.keys(build)).set(build, 1);
   const users = gauge('users', 'Registered users');
   const waiting = gauge('waiting_entries', 'Entries that the pipeline has not moved yet');
-  const waitingAge = gauge('waiting_age_seconds', 'How long the entries that a run could process have been pending');
+  const waitingAge = gauge('waiting_age_seconds', 'Longest time that entries ready for a run have been pending');
   const rejected = gauge('set_aside_entries', 'Entries in the error timeseries', 'reason');
   const members = gauge('study_members', 'Members of a study', 'study');
   const joined = gauge('study_joined_last_hour', 'People who joined a study by its link in the last hour', 'study');

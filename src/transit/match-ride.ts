@@ -65,8 +65,8 @@ type Ride = TransitRide & { length: number; localTime: LocalTime };
 
 const leastRide = 150; // m; a shorter ride is not matched
 const mostEvidence = 6; // upper limit of the evidence of `matchRide`, because no match is certain (by hand)
-const endSpread = 90; // m; standard deviation of the distance from an end of a ride to its stop; in streets 10 to 110 m
-const gapSpread = 3; // m/s; each second without a location adds this to the standard deviation
+const endSpread = 90; // m; standard deviation of the distance from an end of a ride to its stop (seen: 10 to 110 m)
+const gapSpread = 3; // m; a second standard deviation, for each second without a location beyond the first 10
 const mostGapSpread = 300; // m; the most that a time without a location, such as below ground, adds
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger

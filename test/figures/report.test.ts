@@ -260,7 +260,7 @@ it('reports a month of all people as a table and as CSV, and nothing for too few
   const days = (await run(['days', '--all', '--json'])).json<{ days: { observed_s: number }[] }>().days;
   const observed = days.reduce((sum, { observed_s }) => sum + observed_s / 86_400, 0);
   expect(Math.abs(month.observed_days! - observed)).toBeLessThanOrEqual(2.5);
-  expect(await report(...march)).toMatch(/^2024-03 by mode, [\d.]+ days of people observed\n/);
+  expect(await report(...march)).toMatch(/^2024-03 by mode, [\d.]+ person-days observed\n/);
   const two = ['--from', '2024-02', '--to', '2024-03'];
   const csv = await report(...two, '--by', 'weekday', '--csv', '-');
   expect(csv.split('\n')[0]).toBe(

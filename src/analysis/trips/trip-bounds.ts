@@ -211,7 +211,7 @@ function typicalSpeed(track: Track, from: number, to: number): number | null {
   return median(speeds) || median(speeds.filter((speed) => speed > 0)) || null;
 }
 
-/** Time of the last location before the trip; `ts` if the phone restarted after that location. */
+/** Time of the last location before the trip; `ts` if the phone restarted since, within `lookAround`. */
 function lastLocationTs({ track, events }: DecodedGroup, { ts }: Location): number {
   const before = track.ts.findLast((one) => one < ts) ?? Number.NEGATIVE_INFINITY;
   return restartedBetween(events, Math.max(before, ts - lookAround), ts) ? ts : before;

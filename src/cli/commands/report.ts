@@ -136,7 +136,7 @@ function monthText(month: MonthReport): string {
     ...(km_per_day === null ? [] : [`${km_per_day} km a day`]),
   ]);
   const { observed_days: days } = month;
-  const head = `${month.month} by ${month.by}${days === null ? '' : `, ${days} days of people observed`}`;
+  const head = `${month.month} by ${month.by}${days === null ? '' : `, ${days} person-days observed`}`;
   if (rows.length === 0) return `${head}: too few people to report any figure`;
   const note = month.withheld === 0 ? '' : `\n${counted(month.withheld, 'cell')} with too few people`;
   return `${head}\n${table(rows, [1, 2, 3, 4, 5])}${note}`;

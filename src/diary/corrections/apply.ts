@@ -265,7 +265,7 @@ class CorrectedStretch {
     return free;
   }
 
-  /** Ends the untracked time before the next trip at `ts`. `after`: the next trip starts at or after this time. */
+  /** Sets the end of the untracked time before the first trip at or after `after` to `ts`. */
   private arriveAtNext(after: number, ts: number): void {
     const i = this.trips.findIndex(({ start_ts }) => start_ts >= after);
     const link = this.trips[i];

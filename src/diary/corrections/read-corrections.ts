@@ -100,7 +100,7 @@ export function concernedTime(one: Correction): TimeRange {
 
 export const tooManyCorrections = 'too_many_corrections';
 
-export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and ${mostCorrections.inAll} with undone corrections and undos`;
+export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and at most ${mostCorrections.inAll} in all, counting undone corrections and undos`;
 
 export async function beyondLimit(
   store: { timeseries: EntryPart; usercache: EntryPart },

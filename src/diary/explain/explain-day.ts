@@ -138,7 +138,7 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
 const aroundBoundary = 300; // s; readings this long before and after a start or end are listed
 
 const draftText = 'draft: no data after the trip yet, so later data may change it';
-const endedText = `final: the trip has ended; data of the ${durationText(lookAround)} after it may still come, and join it with another trip`;
+const endedText = `the trip has ended; only data of the ${durationText(lookAround)} after it could still join it with another trip`;
 
 const startTexts: Record<BoundaryRule, string> = {
   location:

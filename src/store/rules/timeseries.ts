@@ -147,7 +147,7 @@ export async function zonesAround(own: UserRows, writeTs: number): ReturnType<Ti
   return { before, after: await firstZone(own, { from: beyond }) };
 }
 
-/** Finds the first zone named in a range. Of several entries at its time, the first key counts. */
+/** Finds the first zone named in a range (descending: the last). Of several at one time, the first key counts. */
 async function firstZone(own: UserRows, range: Partial<EntryQuery>): Promise<ZoneSighting | null> {
   let best: ZoneSighting | null = null;
   const query: EntryQuery = { time: 'write_ts', limit: 1, ...range };

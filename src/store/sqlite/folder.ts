@@ -49,7 +49,7 @@ async function makeDatabase(path: string): Promise<void> {
     await onConnection(temporary, writeSchema);
     await syncFile(temporary);
     await link(temporary, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error; // another process created it meanwhile
+      if (error.code !== 'EEXIST') throw error; // EEXIST: another process created the file meanwhile
     });
     await syncFolder(join(path, '..'));
   } finally {

@@ -138,7 +138,7 @@ function joinGaps(items: readonly DayItem[]): DayItem[] {
 }
 
 const shortStay = 300; // s; a shorter stay does not separate two gaps
-const shortest = 60; // s; shorter gaps and remainders of earlier stays are not listed
+const shortest = 60; // s; a shorter gap is not listed, nor a shorter rest of a stay that began on the day before
 
 export function zoneOfDay({ trips, before, after }: ShownDay, ts: number): string {
   const last = [...(before ? [before] : []), ...trips].findLast((trip) => trip.start_ts <= ts);

@@ -63,7 +63,7 @@ it('each stored rule has a different sentence, with the thresholds of the analys
   );
   expect(textOf('next trip', { parted_by: 'too long' })).toContain('longer than 40 min');
   expect(textOf('strays', { left_out: { strays: 2 } })).toMatch(/^2 of .*: outliers, /);
-  expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^final: .* 45 min /);
+  expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^the trip has ended; .* 45 min /);
   expect(textOf('settled', {}, { settled_ts: null, trip: { ...first!.trip!, draft: true } })).toMatch(/^draft/);
   const dropped = { trip: null, kind: 'dropped', dropped: 'too short' } as const;
   expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of the trip');
