@@ -411,14 +411,16 @@ describe('backup', () => {
     const { succeed, address, folder, refuse } = await freshProgram('ada');
     await mkdir(join(address, 'empty'));
     await symlink(address, join(folder, 'link'));
-    const before = await readdir(address);
+    // Without the log of SQLite, which exists only while a connection is open.
+    const names = async () => (await readdir(address)).filter((name) => !/-(?:wal|shm)$/.test(name));
+    const before = await names();
     for (const way of ['.', 'empty', 'new', 'logs/a/b', '../link/new']) {
       const outside = /MOBILITY_STORE_ADDRESS: expected a folder outside the store .*: name another folder/;
       expect((await refuse(['backup', join(address, way)], outside)).stdout).toBe('');
     }
     for (const all of ['--all --format csv', '--all'])
       await refuse(`export ${all} --out ${address}/new`, 'for the export');
-    expect([await readdir(address), await readdir(join(address, 'empty'))]).toEqual([before, []]);
+    expect([await names(), await readdir(join(address, 'empty'))]).toEqual([before, []]);
     await succeed(`backup ${address}-copy`);
   });
 
