@@ -15,6 +15,12 @@ it('docs/promises.md has the ten promises in order, and tests of each', () => {
   expect([...text.matchAll(/^\| (P\d+) \| `test\//gm)].map(([, name]) => name)).toEqual(names);
 });
 
+it('tools/mutants/rooms.js names sources and tests that exist', () => {
+  const paths = [...textOf('tools/mutants/rooms.js').matchAll(/'((?:src|test)\/[\w./-]+)'/g)].map(([, path]) => path!);
+  expect(paths.length).toBeGreaterThan(0);
+  expect(paths.filter((path) => !existsSync(pathOf(path)))).toEqual([]);
+});
+
 it.each(['SECURITY.md', 'docs/operations.md', 'docs/promises.md'])('%s names files and settings that exist', (page) => {
   const text = textOf(page);
   const paths = [...text.matchAll(/`((?:test|src|docs|bench)\/[\w./-]+)`/g)].map(([, path]) => path!);

@@ -138,13 +138,12 @@ export const rooms = {
   },
   retain: {
     sources: ['src/upkeep/retain-user.ts', 'src/cli/commands/retain.ts'],
-    first: ['test/upkeep/retain-links.test.ts', 'test/cli/retain-output.test.ts'],
+    first: ['test/upkeep/retain-links.test.ts', 'test/upkeep/retain-user.test.ts'],
     tests: [
       'test/cli/retain.test.ts',
-      'test/cli/retain-output.test.ts',
       'test/cli/interrupted.test.ts',
       'test/upkeep/retain-links.test.ts',
-      'test/upkeep/retained-rebuild.test.ts',
+      'test/upkeep/retain-user.test.ts',
     ],
   },
   bundle: {
@@ -159,7 +158,7 @@ export const rooms = {
       'test/process/store/sqlite/synced.test.ts',
       'test/cli/migrate.test.ts',
       'test/cli/store.test.ts',
-      'test/cli/retain-output.test.ts',
+      'test/cli/retain.test.ts',
     ],
   },
   import: {
