@@ -173,7 +173,7 @@ export class CallerLimiter {
     return limits;
   }
 
-  /** Throws a 429 `Problem` beyond the limit. The store counts at first, and again before a 429. */
+  /** Throws a 429 `Problem` beyond the limit. Reads the count from the store at first, and again before a 429. */
   async countEntries(user: UserRecord, more: number): Promise<void> {
     const limit = this.#limitsOf(user).pendingEntries;
     if (limit === 0 || more === 0) return;

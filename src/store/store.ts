@@ -248,9 +248,9 @@ export interface PutContent {
 /** Changes of a profile, by field. `PersonFigures` lists the fields. */
 export interface ProfileNote {
   set: JsonObject;
-  /** Each value replaces the stored value if that is smaller or not a number. */
+  /** Each value replaces the stored value if the stored value is smaller or not a number. */
   raise?: Readonly<Record<string, number>>;
-  /** Each time replaces the stored time if that is before the end of the last run or no number. */
+  /** Each time replaces the stored time if the stored time is before the end of the last run, or missing. */
   sinceRun?: Readonly<Record<string, number>>;
 }
 

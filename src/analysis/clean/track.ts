@@ -21,7 +21,7 @@ export const trackLimits = {
   // The detour of a spike: metres by which it makes the path between its neighbours longer.
   leastSpike: 60, // m; a shorter detour is not a spike (by hand)
   spikeBeyond: 20, // m; the detour must exceed the distance between the neighbours by this (by hand)
-  spikeSpeed: 12, // m/s; a slower spike has over twice the accuracy radius of its better neighbour (by hand)
+  spikeSpeed: 12, // m/s; a slower detour is a spike only if its accuracy radius is over twice that of a neighbour (by hand)
   impossibleSpeed: 90, // m/s; a faster step overrides `spikeBeyond` and `spikeSpeed`: no train is faster (physical)
   gap: 120, // s; the filter restarts after a longer gap (by hand)
   acceleration: 0.4, // m2/s3, noise of the acceleration (by hand)

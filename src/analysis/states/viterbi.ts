@@ -145,7 +145,7 @@ export function viterbi(probability: Float64Array, from: number, to: number, sta
 /** Use of confident motion readings of Android. Both values were counted on the training days. */
 const confident = {
   least: 75, // 0 to 100; only the model uses readings with a lower confidence
-  odds: 300, // factor of the odds against each other moving state: the median of the six pairs of states
+  odds: 300, // a reading multiplies the ratio of its state to each other moving state by this (median of six pairs)
 };
 
 /**

@@ -18,7 +18,7 @@ const limits = {
   late: 60, // s from the start; if the first location is later, the path before it was not recorded
   detour: 1.25, // length of a real path divided by the straight line
   walking: 1.2, // m/s on a path that was not recorded
-  beginning: 300, // s; the median speed of this time is that of the path before it, which was not recorded
+  beginning: 300, // s after a path that was not recorded; its speed is the median of this time, except on foot
   cycling: { least: 2, most: 6 }, // m/s, bounds of the median speed on a bicycle
   riding: { least: 3, most: 15 }, // m/s, bounds of the median speed in a vehicle
 };
