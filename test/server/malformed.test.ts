@@ -50,6 +50,16 @@ it.each(routes.filter(({ dialect }) => dialect === undefined).map(({ path }) => 
   },
 );
 
+it('a put of random bytes is refused, packed or not', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.uint8Array({ maxLength: 200 }), fc.boolean(), async (bytes, isGzip) => {
+      const answer = await kit.post('/usercache/put', bytes, isGzip ? { 'Content-Encoding': 'gzip' } : {});
+      expect([400, 403]).toContain(answer.status);
+      expect(kit.errors).toEqual([]);
+    }),
+  );
+});
+
 const count = Number(process.env.MOBILITY_MALFORMED_REQUESTS ?? share(1_500));
 
 it(`${count} malformed requests are answered, with a 5xx only where the app must keep its data`, async () => {
