@@ -5,18 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { escapeText } from '../../src/model/json-text.ts';
 import type { Engine, Query, Table } from '../../src/store/rows/rows.ts';
 import { sumOf } from '../../src/store/rows/sums.ts';
-import {
-  accounts,
-  type DocumentRow,
-  documents,
-  errors,
-  type PersonRow,
-  people,
-  profiles,
-  type RejectedRow,
-  type TripRow,
-  trips,
-} from '../../src/store/rows/tables.ts';
+import type { DocumentRow, PersonRow, RejectedRow, TripRow } from '../../src/store/rows/tables.ts';
+import { accounts, documents, errors, people, profiles, trips } from '../../src/store/rows/tables.ts';
 import { noise } from '../support/noise.ts';
 
 /** A new, empty database behind an engine. */

@@ -13,14 +13,8 @@ import { onEngine } from '../../src/store/open.ts';
 import type { Table } from '../../src/store/rows/rows.ts';
 import { allTables } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
-import {
-  addUser,
-  type DayChange,
-  dayChanges,
-  emptySummary,
-  previewRebuild,
-  rebuild,
-} from '../../src/upkeep/rebuild-user.ts';
+import type { DayChange } from '../../src/upkeep/rebuild-user.ts';
+import { addUser, dayChanges, emptySummary, previewRebuild, rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { releaseLease } from '../faults/kit.ts';
 import { chainAfter, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';

@@ -1,20 +1,8 @@
 // Contract: erasing, counting, reopening and closing.
 import { expect, it } from 'vitest';
 import { collections, type Store } from '../../../src/store/store.ts';
-import {
-  battery,
-  entry,
-  filledPerson,
-  fix,
-  newId,
-  newPerson,
-  noRows,
-  numbers,
-  Person,
-  rejects,
-  same,
-  type Use,
-} from './kit.ts';
+import type { Use } from './kit.ts';
+import { battery, entry, filledPerson, fix, newId, newPerson, noRows, numbers, Person, rejects, same } from './kit.ts';
 
 const filled = { users: 1, tokens: 1, profiles: 1, usercache: 3, documents: 1, errors: 3, timeseries: 2, trips: 1 };
 

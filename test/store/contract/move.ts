@@ -1,21 +1,8 @@
 // Contract: the move of waiting entries to the timeseries or the error timeseries, and what it marks.
 import { describe, expect } from 'vitest';
 import type { Judge } from '../../../src/store/store.ts';
-import {
-  accept,
-  battery,
-  entry,
-  fix,
-  fixes,
-  incident,
-  location,
-  numbers,
-  type Person,
-  refuse,
-  same,
-  storedAt,
-  type Use,
-} from './kit.ts';
+import type { Person, Use } from './kit.ts';
+import { accept, battery, entry, fix, fixes, incident, location, numbers, refuse, same, storedAt } from './kit.ts';
 
 const clean = { changed: null, documents_due: false };
 
