@@ -12,7 +12,6 @@ import { newPerson, type Opened, type Person, type Use } from './contract/kit.ts
 import { leaseTests } from './contract/leases.ts';
 import { lifecycleTests } from './contract/lifecycle.ts';
 import { moveTests } from './contract/move.ts';
-import { orderTests } from './contract/order.ts';
 import { payloadTests } from './contract/payloads.ts';
 import { peopleTests } from './contract/people.ts';
 import { receiptTests } from './contract/receipts.ts';
@@ -26,7 +25,6 @@ const parts: Record<string, (use: Use) => void> = {
   'identity of entries': identityTests,
   payloads: payloadTests,
   'reading by time': findTests,
-  'order of keys': orderTests,
   'moving entries': moveTests,
   errors: errorTests,
   'first receipts': receiptTests,
