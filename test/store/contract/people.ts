@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import type { Entry } from '../../../src/model/entry.ts';
 import { newUuid } from '../../../src/model/ids.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
+import type { ProfileNote, UserPage } from '../../../src/store/store.ts';
 import { fix, newId, rejects, same, type Use } from './kit.ts';
 
 const name = (): string => `${newId()}@example.org`;
@@ -33,19 +34,23 @@ export function peopleTests(use: Use): void {
     expect((await use.store.users.byUuid(uuid))?.update_ts).toBe(1);
   });
 
-  it('the members of a study are listed by UUID, in parts, with their figures', async () => {
+  it('people of all studies and of one are listed by UUID, in parts, with their figures', async () => {
+    const { users } = use.store;
+    const join = async (study: string) => (await users.register(name(), { now: 1, study })).user.uuid;
     const study = newUuid().slice(0, 12);
-    const join = async (of: string) => (await use.store.users.register(name(), { now: 1, study: of })).user;
-    const members = [await join(study), await join(study), await join(study)];
-    await join(newUuid().slice(0, 12));
-    const uuids = members.map(({ uuid }) => uuid).sort();
-    const first = await use.store.users.list({ study, limit: 2 });
-    const rest = await use.store.users.list({ study, after: first.at(-1)!.uuid, limit: 2 });
-    expect([...first, ...rest].map(({ uuid }) => uuid)).toEqual(uuids);
-    const figures = await use.store.users.figures({ study, limit: 9 });
-    expect(figures.map(({ user }) => user.uuid)).toEqual(uuids);
-    same(figures[1], (await use.store.users.figures({ uuid: uuids[1]! }))[0]);
-    expect(await use.store.users.figures({ study, after: uuids[2]!, limit: 9 })).toEqual([]);
+    const members = [await join(study), await join(study), await join(study)].sort();
+    const stranger = await join(newUuid().slice(0, 12));
+    const listed = async (page: UserPage) => (await users.list(page)).map(({ uuid }) => uuid);
+    const figured = async (page: UserPage) => (await users.figures(page)).map(({ user }) => user.uuid);
+    const all = await listed({ limit: 1_000 });
+    expect(all).toEqual([...new Set(all)].sort());
+    expect(all).toEqual(expect.arrayContaining([...members, stranger]));
+    for (const uuids of [listed, figured]) {
+      expect(await uuids({ limit: 3 })).toEqual(all.slice(0, 3));
+      expect(await uuids({ after: all[2]!, limit: 3 })).toEqual(all.slice(3, 6));
+      expect(await uuids({ study, limit: 2 })).toEqual(members.slice(0, 2));
+      expect(await uuids({ study, after: members[1]!, limit: 2 })).toEqual(members.slice(2));
+    }
   });
 
   it('the figures of one person equal their figures in the list of all people', async () => {
@@ -69,38 +74,19 @@ export function peopleTests(use: Use): void {
       waiting: { count: 2, ahead: 1, next_due_ts: 9e9 },
       set_aside: [{ key: null, reason: 'shape', count: 1, last_ts: 8 }],
     });
-    const all = new Map<string, unknown>();
-    for (let after = ''; ; ) {
-      const page = await use.store.users.figures({ after, limit: 3 });
-      for (const one of page) all.set(one.user.uuid, one);
-      if (page.length < 3) break;
-      after = page.at(-1)!.user.uuid;
-    }
-    same(all.get(user.uuid), figures);
-    expect(all.get(other.uuid)).toMatchObject({ waiting: { count: 0 }, set_aside: [], tokens: [], lease: null });
+    const all = await use.store.users.figures({ limit: 1_000 });
+    const inList = (uuid: string) => all.find((one) => one.user.uuid === uuid);
+    same(inList(user.uuid), figures);
+    expect(inList(other.uuid)).toMatchObject({ waiting: { count: 0 }, set_aside: [], tokens: [], lease: null });
     expect(await use.store.users.figures({ uuid: newUuid() })).toEqual([]);
   });
 
   it('of simultaneous registrations of one UUID with two names, one succeeds', async () => {
     const uuid = newUuid();
-    const results = await Promise.allSettled(
-      [name(), name()].map((email) => use.store.users.register(email, { uuid, now: 1 })),
-    );
-    expect(results.map((result) => result.status).sort()).toEqual(['fulfilled', 'rejected']);
-    const failure = results.find((result) => result.status === 'rejected');
-    expect((failure as PromiseRejectedResult).reason).toMatchObject({ code: 'MOBILITY_USER_EXISTS' });
-  });
-
-  it('users are listed by UUID, in parts', async () => {
-    const mine: string[] = [];
-    for (let i = 0; i < 7; i++) mine.push((await use.store.users.register(name(), { now: i })).user.uuid);
-    const uuids = async (query: { after?: string; limit: number }): Promise<string[]> =>
-      (await use.store.users.list(query)).map(({ uuid }) => uuid);
-    const all = await uuids({ limit: 1_000 });
-    expect(all).toEqual([...new Set(all)].sort());
-    expect(all).toEqual(expect.arrayContaining(mine));
-    expect(await uuids({ limit: 3 })).toEqual(all.slice(0, 3));
-    expect(await uuids({ after: all[2]!, limit: 3 })).toEqual(all.slice(3, 6));
+    const register = (email: string) => use.store.users.register(email, { uuid, now: 1 });
+    const results = await Promise.allSettled([name(), name()].map(register));
+    const failures = results.filter(({ status }) => status === 'rejected');
+    expect(failures).toMatchObject([{ reason: { code: 'MOBILITY_USER_EXISTS' } }]);
   });
 
   use.it('tokens are found by hash and listed by user, and a revoked one is kept with its reason', async (a, b) => {
@@ -142,25 +128,22 @@ export function peopleTests(use: Use): void {
     expect(await use.store.profiles.get(newId())).toBeNull();
   });
 
+  const putNote = (id: string, note: ProfileNote, entries: Entry[] = []) =>
+    use.store.usercache.put(id, { entries, unusable: [], note }, 5);
+
   use.it('a put merges its note into the profile, also without entries, unless it is refused', async (user) => {
-    const put = (id: string, entries: Entry[], at: number) =>
-      use.store.usercache.put(id, { entries, unusable: [], note: { set: { at, [`n${at}`]: null } } }, 5);
     await use.store.profiles.merge(user.id, { at: 0, name: 'x' });
-    await put(user.id, [fix(1)], 1);
-    await put(user.id, [], 2);
+    await putNote(user.id, { set: { at: 1, n1: null } }, [fix(1)]);
+    await putNote(user.id, { set: { at: 2, n2: null } });
     same(await use.store.profiles.get(user.id), { at: 2, name: 'x', n1: null, n2: null });
     const stranger = newId();
-    await rejects(put(stranger, [fix(1)], 3), 'MOBILITY_USER_UNKNOWN');
+    await rejects(putNote(stranger, { set: { at: 3 } }, [fix(1)]), 'MOBILITY_USER_UNKNOWN');
     expect(await use.store.profiles.get(stranger)).toBeNull();
   });
 
   use.it('the note of a put raises numbers, and replaces times before the end of the last run', async (user) => {
-    const put = (raised: number, waiting: number) =>
-      use.store.usercache.put(
-        user.id,
-        { entries: [], unusable: [], note: { set: {}, raise: { high: raised }, sinceRun: { waiting } } },
-        5,
-      );
+    const put = (high: number, waiting: number) =>
+      putNote(user.id, { set: {}, raise: { high }, sinceRun: { waiting } });
     const shown = () => use.store.profiles.get(user.id);
     await use.store.profiles.merge(user.id, { high: 'no number' });
     await put(3, 10);
