@@ -20,17 +20,11 @@ describe('jsonText', () => {
     expect(jsonText({ ...value, z: -0 } as JsonValue)).toBe(JSON.stringify(value).replace(/}$/, ',"z":-0}'));
   });
 
-  it('keeps numbers beyond the range of doubles', () => {
-    expect(JSON.parse(jsonText(JSON.parse('[1e999,-1e999]')))).toEqual([Infinity, -Infinity]);
-  });
-
-  it('keeps a field named __proto__', () => {
-    const text = '{"__proto__":{"x":-0},"y":1}';
-    expect(jsonText(JSON.parse(text))).toBe(text);
-  });
-
-  it('takes any depth', () => {
-    const text = `${'[{"a":'.repeat(50_000)}-0${'}]'.repeat(50_000)}`;
+  it.each([
+    ['numbers beyond the range of doubles', '[1e999,-1e999]'],
+    ['a field named __proto__', '{"__proto__":{"x":-0},"y":1}'],
+    ['any depth', `${'[{"a":'.repeat(50_000)}-0${'}]'.repeat(50_000)}`],
+  ])('keeps %s', (_, text) => {
     expect(jsonText(JSON.parse(text)) === text).toBe(true);
   });
 
@@ -40,20 +34,15 @@ describe('jsonText', () => {
   });
 });
 
-const isWellFormed = (text: string): boolean => !/\p{Surrogate}/u.test(text);
-
-describe('escapeText', () => {
-  it('keeps different texts different and restores them', () => {
-    const unit = fc.oneof(fc.constantFrom('\0', '\\', 'u', '0', '\ud800', '\udc00', 'a', '😀'), fc.string());
-    fc.assert(
-      fc.property(fc.array(unit), (units) => {
-        const text = units.join('');
-        const escaped = escapeText(text);
-        expect(unescapeText(escaped)).toBe(text);
-        expect(escaped).not.toMatch(/\0/);
-        expect(isWellFormed(escaped)).toBe(true);
-      }),
-    );
-    expect(escapeText('background/location é 😀')).toBe('background/location é 😀');
-  });
+it('escapeText keeps different texts different and restores them', () => {
+  const unit = fc.oneof(fc.constantFrom('\0', '\\', 'u', '0', '\ud800', '\udc00', 'a', '😀'), fc.string());
+  fc.assert(
+    fc.property(fc.array(unit), (units) => {
+      const text = units.join('');
+      const escaped = escapeText(text);
+      expect(unescapeText(escaped)).toBe(text);
+      expect(escaped).not.toMatch(/\0|\p{Surrogate}/u);
+    }),
+  );
+  expect(escapeText('background/location é 😀')).toBe('background/location é 😀');
 });

@@ -19,35 +19,22 @@ it('no name belongs to two modes', () => {
   expect(new Set(travelModes.map(({ name }) => name)).size).toBe(travelModes.length);
 });
 
-const motionCodes = { ON_FOOT: 2, IN_VEHICLE: 0, AIR_OR_HSR: 11, UNKNOWN: 4 };
-
 it.each([
-  ['PredictedModeTypes.WALKING', 'walking', 'walk', 4, 'walking_m', 'walking', 'WALKING', 1, 'ON_FOOT'],
-  ['PredictedModeTypes.RUNNING', 'walking', 'walk', 4, 'walking_m', 'walking', 'WALKING', 1, 'ON_FOOT'],
-  ['PredictedModeTypes.TRAIN', 'train', 'rail', 90, 'public_transport_m', 'train', 'TRAIN', 4, 'IN_VEHICLE'],
-  [
-    'PredictedModeTypes.LIGHT_RAIL',
-    'light_rail',
-    'rail',
-    90,
-    'public_transport_m',
-    'train',
-    'LIGHT_RAIL',
-    9,
-    'IN_VEHICLE',
-  ],
-  ['PredictedModeTypes.FERRY', 'ferry', 'other', 90, 'other_m', 'other', 'FERRY', 0, 'IN_VEHICLE'],
-  ['PredictedModeTypes.AIR_OR_HSR', 'air', 'other', 340, 'other_m', 'other', 'AIR_OR_HSR', 6, 'AIR_OR_HSR'],
-  ['MotionTypes.IN_VEHICLE', 'vehicle', 'motor', 90, 'other_m', 'vehicle', 'IN_VEHICLE', 0, 'IN_VEHICLE'],
-  ['MotionTypes.UNKNOWN', 'unknown', 'other', 90, 'other_m', 'other', 'UNKNOWN', 0, 'UNKNOWN'],
-  ['PredictedModeTypes.ROCKET', 'rocket', 'other', 90, 'other_m', 'other', 'UNKNOWN', 0, 'UNKNOWN'],
-] as const)('%s is %s everywhere', (sensed, plain, kind, speed, column, look, inferred, number, motion) => {
-  expect([plainMode(sensed), modeClass(sensed), fastestIn(sensed)]).toEqual([plain, kind, speed]);
-  expect([distanceColumn(plain), modeLook(plain).name]).toEqual([column, look]);
-  expect([inferredMode(sensed), motionMode(sensed)]).toEqual([
-    { name: inferred, code: number },
-    { name: motion, code: motionCodes[motion] },
-  ]);
+  'PredictedModeTypes.WALKING walking walk 4 walking_m walking WALKING 1 ON_FOOT 2',
+  'PredictedModeTypes.RUNNING walking walk 4 walking_m walking WALKING 1 ON_FOOT 2',
+  'PredictedModeTypes.TRAIN train rail 90 public_transport_m train TRAIN 4 IN_VEHICLE 0',
+  'PredictedModeTypes.LIGHT_RAIL light_rail rail 90 public_transport_m train LIGHT_RAIL 9 IN_VEHICLE 0',
+  'PredictedModeTypes.FERRY ferry other 90 other_m other FERRY 0 IN_VEHICLE 0',
+  'PredictedModeTypes.AIR_OR_HSR air other 340 other_m other AIR_OR_HSR 6 AIR_OR_HSR 11',
+  'MotionTypes.IN_VEHICLE vehicle motor 90 other_m vehicle IN_VEHICLE 0 IN_VEHICLE 0',
+  'MotionTypes.UNKNOWN unknown other 90 other_m other UNKNOWN 0 UNKNOWN 4',
+  'PredictedModeTypes.ROCKET rocket other 90 other_m other UNKNOWN 0 UNKNOWN 4',
+])('a mode has the same facts everywhere: %s', (facts) => {
+  const sensed = facts.split(' ')[0]!;
+  const plain = plainMode(sensed);
+  const [inferred, motion] = [inferredMode(sensed), motionMode(sensed)];
+  const found = [sensed, plain, modeClass(sensed), fastestIn(sensed), distanceColumn(plain), modeLook(plain).name];
+  expect([...found, inferred.name, inferred.code, motion.name, motion.code].join(' ')).toBe(facts);
 });
 
 it('labels of the usual sets have a class', () => {

@@ -31,12 +31,9 @@ const anyZone = fc.constantFrom(...zones);
 /** 1970 to 2037, with parts of a second. */
 const anyTime = fc.double({ min: 0, max: 2_145_916_800, noNaN: true });
 
-const formatters = new Map(
-  zones.map((zone) => [
-    zone,
-    new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'medium' }),
-  ]),
-);
+const formatterOf = (timeZone: string) =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+const formatters = new Map(zones.map((zone) => [zone, formatterOf(zone)]));
 
 /** Local fields by the runtime, and the offset that follows from them. */
 function reference(ts: number, zone: string) {
@@ -70,14 +67,12 @@ function expectAgreement(ts: number, zone: string): void {
   const { day, clock, offset } = reference(ts, zone);
   expect(zoneOffset(zone, ts)).toBe(offset);
   expect(localDay(ts, zone)).toBe(day);
-  const text = formatTime(ts, zone);
-  expect(text.slice(0, 19)).toBe(`${day}T${clock}`);
-  const fields = localDateTime(ts, zone);
-  const date = [fields.year, fields.month, fields.day].map((n) => String(n).padStart(2, '0')).join('-');
-  expect(date).toBe(day);
-  expect([fields.hour, fields.minute, fields.second].map((n) => String(n).padStart(2, '0')).join(':')).toBe(clock);
-  expect(fields.weekday).toBe((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7);
-  expect(fields.timezone).toBe(zone);
+  expect(formatTime(ts, zone).slice(0, 19)).toBe(`${day}T${clock}`);
+  const [year, month, date] = day.split('-').map(Number);
+  const [hour, minute, second] = clock.split(':').map(Number);
+  const weekday = (new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7;
+  const fields = { year, month, day: date, hour, minute, second, weekday, timezone: zone };
+  expect(localDateTime(ts, zone)).toMatchObject(fields);
 }
 
 describe('local times', () => {
@@ -197,21 +192,15 @@ describe('local days', () => {
 
   it('follow each other without gap or overlap, and hold the instants with their date', () => {
     // Where clocks go back at 00:01, an hour of the day before comes after the day's first minute.
-    const steady = zones.filter(
-      (zone) => !['America/St_Johns', 'Antarctica/Casey', 'Asia/Gaza', 'Pacific/Guam'].includes(zone),
-    );
+    const unsteady = words('America/St_Johns Antarctica/Casey Asia/Gaza Pacific/Guam');
+    const steady = fc.constantFrom(...zones.filter((zone) => !unsteady.includes(zone)));
     fc.assert(
-      fc.property(
-        anyDay,
-        fc.constantFrom(...steady),
-        fc.double({ min: -3600, max: 26 * 3600, noNaN: true }),
-        (day, zone, shift) => {
-          const { from, to } = dayRange(day, zone);
-          expect(to).toBe(dayRange(addDays(day, 1), zone).from);
-          const ts = from + shift;
-          expect(ts >= from && ts < to).toBe(localDay(ts, zone) === day);
-        },
-      ),
+      fc.property(anyDay, steady, fc.double({ min: -3600, max: 26 * 3600, noNaN: true }), (day, zone, shift) => {
+        const { from, to } = dayRange(day, zone);
+        expect(to).toBe(dayRange(addDays(day, 1), zone).from);
+        const ts = from + shift;
+        expect(ts >= from && ts < to).toBe(localDay(ts, zone) === day);
+      }),
       { numRuns: 2000 },
     );
   });

@@ -9,11 +9,8 @@ import { tempFolder } from '../../support/clean-up.ts';
 import { runs } from '../../support/lives.ts';
 import { pmtiles } from '../../support/pmtiles.ts';
 
-const folder = tempFolder();
-let files = 0;
 async function fileOf(bytes: Uint8Array): Promise<string> {
-  files += 1;
-  const path = join(folder, `${files}.pmtiles`);
+  const path = join(tempFolder(), 'made.pmtiles');
   await writeFile(path, bytes);
   return path;
 }
@@ -47,11 +44,7 @@ it.each([false, true])('a tile is found by its run, also behind directories of d
 
 it('a file without raster tiles is refused with the expected format', async () => {
   const good = pmtiles([{ id: 0, run: 1, image: Buffer.from('a') }]);
-  const changed = (at: number, value: number): Buffer => {
-    const bytes = Buffer.from(good);
-    bytes[at] = value;
-    return bytes;
-  };
+  const changed = (at: number, value: number): Buffer => Buffer.from(good).fill(value, at, at + 1);
   const bomb = pmtiles([], { attribution: 'x'.repeat(5_000_000) });
   for (const [bytes, why] of [
     [Buffer.from(''), 'PMTiles'],
@@ -68,7 +61,7 @@ it('a file without raster tiles is refused with the expected format', async () =
     expect(error).toMatchObject({ code: 'MOBILITY_CONFIG', message: expect.stringContaining(why) });
     expect(error.message).toContain('expected MOBILITY_TILES to be a PMTiles file');
   }
-  await expect(openTiles(join(folder, 'none'))).rejects.toMatchObject({ code: 'MOBILITY_CONFIG' });
+  await expect(openTiles(join(tempFolder(), 'none'))).rejects.toMatchObject({ code: 'MOBILITY_CONFIG' });
   expect(gzipSync(bomb).length).toBeLessThan(30_000);
 });
 
