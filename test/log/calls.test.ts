@@ -2,7 +2,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CallTracker, callOutcome, callTime, type LoggedCall, missingStep, putSteps } from '../../src/log/calls.ts';
-import type { Level } from '../../src/log/log.ts';
 import { line } from '../../src/log/messages.ts';
 import type { LogLine } from '../../src/log/read-log.ts';
 
@@ -15,7 +14,6 @@ function logLine(thread: string, message: string, changes: Partial<LogLine> = {}
 
 /** The lines of a whole put. */
 function putLines(thread: string, from = noon): LogLine[] {
-  const level: Level = 'INFO';
   return [
     line.startCall('POST', '/usercache/put'),
     line.called('userCache.put'),
@@ -27,7 +25,7 @@ function putLines(thread: string, from = noon): LogLine[] {
     line.putStored(user, { inserted: 1, updated: 1, rejected: 1 }),
     line.answered(200, 'POST', '/usercache/put'),
     line.endCall('POST', '/usercache/put', user, 0.5),
-  ].map((message, i) => logLine(thread, message, { time: from + i / 16, level }));
+  ].map((message, i) => logLine(thread, message, { time: from + i / 16 }));
 }
 
 /** What a tracker makes of lines: the calls that are done, and those that are open. */
@@ -65,11 +63,8 @@ describe('a call', () => {
   });
 
   it('is separated from calls that overlap it in the same and in other workers and servers', () => {
-    const threads = fc.uniqueArray(fc.tuple(fc.constantFrom('server', 'server-2'), fc.integer({ min: 1, max: 9 })), {
-      minLength: 1,
-      maxLength: 6,
-      selector: String,
-    });
+    const thread = fc.tuple(fc.constantFrom('server', 'server-2'), fc.integer({ min: 1, max: 9 }));
+    const threads = fc.uniqueArray(thread, { minLength: 1, maxLength: 6, selector: String });
     fc.assert(
       fc.property(threads, fc.infiniteStream(fc.nat({ max: 5 })), (ids, turns) => {
         const queues = ids.map(([source, n]) => putLines(`w1-${n}`).map((one) => ({ ...one, source })));
@@ -81,9 +76,8 @@ describe('a call', () => {
         }
         const { done, open } = track(mixed);
         expect(open).toEqual([]);
-        expect(done.map(({ source, thread }) => `${source} ${thread}`).sort()).toEqual(
-          ids.map(([source, n]) => `${source} w1-${n}`).sort(),
-        );
+        const found = done.map(({ source, thread }) => `${source} ${thread}`);
+        expect(found.sort()).toEqual(ids.map(([source, n]) => `${source} w1-${n}`).sort());
         for (const call of done) expect(callOutcome(call)).toBe('ok');
       }),
     );
