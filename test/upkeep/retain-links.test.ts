@@ -7,7 +7,7 @@ import type { Store } from '../../src/store/store.ts';
 import { type RetainOptions, retain } from '../../src/upkeep/retain-user.ts';
 import { memoryLog } from '../support/diary.ts';
 import { chained, trip } from '../support/equator-trips.ts';
-import { newStore } from '../support/store.ts';
+import { leaseOn, newStore, newUser } from '../support/store.ts';
 import { words } from '../support/words.ts';
 
 const day = 86_400;
@@ -28,11 +28,10 @@ function linksWith(carries: Record<number, Partial<Carry>> = {}): TripRecord[] {
 
 async function open(links: readonly TripRecord[], state: Partial<PipelineState> = {}) {
   const store = await newStore();
-  await store.users.register('ada', { uuid: user, now: 1 });
-  const taken = await store.leases.acquire(user, 'test', 60);
-  if ('heldBy' in taken) throw new Error('expected a free lease');
-  await store.trips.apply(user, { put: links, remove: [] }, { analysis_version: version, ...state }, taken.lease);
-  await store.leases.release(taken.lease);
+  await newUser(store, user);
+  const lease = await leaseOn(store, user);
+  await store.trips.apply(user, { put: links, remove: [] }, { analysis_version: version, ...state }, lease);
+  await store.leases.release(lease);
   const keys = words(`${sensed} own/stats manual/mode_confirm manual/correction`);
   const removed: string[] = [];
   const timeseries: Store['timeseries'] = Object.create(store.timeseries, {

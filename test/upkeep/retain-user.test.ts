@@ -14,7 +14,7 @@ import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
 import { runs } from '../support/lives.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
-import { newStore } from '../support/store.ts';
+import { newStore, newUser } from '../support/store.ts';
 
 const user = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e'; // ids depend on it
 const day = 86_400;
@@ -31,13 +31,13 @@ function restAfter(ride: readonly Entry[]): Entry[] {
 }
 
 const jsonDigest = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
-/** A ride of each day, there and back in turns. */
+/** The ride of a day: there and back in turns. */
 const rideOf = (i: number): Entry[] => pushedRide(android, i * day, (i % 2) * 6000, i % 2 ? -10 : 10);
 const ridesOf = (days: number): Entry[][] => Array.from({ length: days }, (_, i) => rideOf(i));
 
 async function storeWith(entries: Entry[]): Promise<Store> {
   const store = await newStore();
-  await store.users.register('ada', { uuid: user, now: 1 });
+  await newUser(store, user);
   await put(store, user, entries);
   return store;
 }
@@ -51,9 +51,7 @@ async function retainedDays() {
   const store = await storeWith([...rides.flat(), ...restAfter(rides.at(-1)!)]);
   await pipeline(store, user);
   const shown = async () => {
-    const from = new Date(t0 * 1000).toISOString().slice(0, 10);
-    const to = new Date((t0 + 4 * day) * 1000).toISOString().slice(0, 10);
-    const days = await readDays(store, { uuid: user }, { from, to }, now);
+    const days = await readDays(store, { uuid: user }, { from: '2023-11-14', to: '2023-11-18' }, now);
     return [days.map(({ observed }) => observed), (await derived(store, user)).chain];
   };
   const before = await shown();
