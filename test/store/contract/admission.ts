@@ -1,6 +1,5 @@
 // Contract: rows are written about admitted users only, from their registration to their erasure.
 import { expect, it } from 'vitest';
-import type { Lease, Store } from '../../../src/store/store.ts';
 import { battery, entry, fix, newId, newPerson, noRows, numbers, Person, rejects, type Use } from './kit.ts';
 
 /** Every method that writes rows about a user without a lease. */
@@ -44,7 +43,9 @@ export function admissionTests(use: Use): void {
         await user.on(from).put(numbers(0, 10).map((n) => entry(battery, i * 10 + n)));
         await from.profiles.merge(user.id, { i });
         await from.errors.recover(user.id, [{ id: error!.id, entry: fix(0) }]);
-        await underLease(from, user, lease, i);
+        await user.on(from).move(lease);
+        const change = { put: [{ key: `d${i}`, write_ts: 1, data: {} }], remove: [] };
+        await from.documents.apply(user.id, change, lease);
       });
       const erased = (round % 2 === 0 ? store : other).erase(user.id);
       const ended = await Promise.allSettled([...writing, erased]);
@@ -56,9 +57,4 @@ export function admissionTests(use: Use): void {
       expect(await store.counts(user.id)).toEqual(noRows);
     }
   });
-}
-
-async function underLease(store: Store, user: Person, lease: Lease, i: number): Promise<void> {
-  await user.move(lease);
-  await store.documents.apply(user.id, { put: [{ key: `d${i}`, write_ts: 1, data: {} }], remove: [] }, lease);
 }

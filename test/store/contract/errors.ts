@@ -40,24 +40,21 @@ export function errorTests(use: Use): void {
     ]);
   });
 
-  use.it(
-    'a recovered error is pending again and no longer an error, and a removed one is gone, for one user only',
-    async (user, other) => {
-      await user.putFailed([fix(1), fix(2)]);
-      const one = (await user.errors()).filter((row) => row.identity?.write_ts === 1);
-      expect(await other.recover(one)).toBe(0);
-      expect(await user.recover(one)).toBe(1);
-      same(await user.waiting(), [fix(1)]);
-      expect(await user.errors()).toHaveLength(1);
-      expect(await user.recover(one)).toBe(0);
-      expect(await user.recover([])).toBe(0);
-      expect(await user.moveAll()).toMatchObject({ inserted: 1 });
-      await other.putFailed([fix(2)]);
-      const [{ id }] = (await user.errors()) as [ErrorRow];
-      expect(await use.store.errors.remove(user.id, [id, 'unknown'])).toBe(1);
-      expect(await Promise.all([user, other].map((one) => use.store.errors.count(one.id)))).toEqual([0, 1]);
-    },
-  );
+  use.it('a recovered error is pending, and a removed one is gone, for one user only', async (user, other) => {
+    await user.putFailed([fix(1), fix(2)]);
+    const one = (await user.errors()).filter((row) => row.identity?.write_ts === 1);
+    expect(await other.recover(one)).toBe(0);
+    expect(await user.recover(one)).toBe(1);
+    same(await user.waiting(), [fix(1)]);
+    expect(await user.errors()).toHaveLength(1);
+    expect(await user.recover(one)).toBe(0);
+    expect(await user.recover([])).toBe(0);
+    expect(await user.moveAll()).toMatchObject({ inserted: 1 });
+    await other.putFailed([fix(2)]);
+    const [{ id }] = (await user.errors()) as [ErrorRow];
+    expect(await use.store.errors.remove(user.id, [id, 'unknown'])).toBe(1);
+    expect(await Promise.all([user, other].map((one) => use.store.errors.count(one.id)))).toEqual([0, 1]);
+  });
 
   use.it('an error whose identity is pending with newer content gives way to it', async (user) => {
     await user.putFailed([fix(1, { a: 'old' }), fix(2, { a: 'old' })]);
@@ -67,25 +64,20 @@ export function errorTests(use: Use): void {
     same(await user.errors(), []);
   });
 
-  use.it(
-    'a recovered unusable value gives way to newer content, and stays if it may be newer or older',
-    async (one, other) => {
-      for (const [user, at] of [
-        [one, 11],
-        [other, 10],
-      ] as const) {
-        const unusable = await putUnusable(user, 'abcd', 10);
-        await user.moveIn([fix(0)], at);
-        await user.putFailed([fix(1)], at);
-        await user.put([fix(2)], at);
-        const kept = (await user.errors()).filter(({ id }) => !unusable.some((some) => some.id === id));
-        expect(await user.recover(unusable, (i) => fix(i, { old: true }))).toBe(1);
-        same(await user.waiting(), [fix(2), fix(3, { old: true })]);
-        const left = at === 11 ? kept : [...kept, ...unusable.slice(0, 3)];
-        same(new Set(await user.errors()), new Set(left));
-      }
-    },
-  );
+  use.it('an unusable value gives way to newer content, and stays if it may be newer or older', async (one, other) => {
+    for (const at of [10, 11]) {
+      const user = at === 11 ? one : other;
+      const unusable = await putUnusable(user, 'abcd', 10);
+      await user.moveIn([fix(0)], at);
+      await user.putFailed([fix(1)], at);
+      await user.put([fix(2)], at);
+      const kept = (await user.errors()).filter(({ id }) => !unusable.some((some) => some.id === id));
+      expect(await user.recover(unusable, (i) => fix(i, { old: true }))).toBe(1);
+      same(await user.waiting(), [fix(2), fix(3, { old: true })]);
+      const left = at === 11 ? kept : [...kept, ...unusable.slice(0, 3)];
+      same(new Set(await user.errors()), new Set(left));
+    }
+  });
 
   use.it('of several errors with one identity the first is recovered', async (user) => {
     const errors = (await putUnusable(user, 'ab', 9)).reverse();
@@ -94,22 +86,19 @@ export function errorTests(use: Use): void {
     same(await user.errors(), []);
   });
 
-  use.it(
-    'a recovered error that fails again keeps its first time and tries, also if it is pushed again',
-    async (user) => {
-      await user.putFailed([fix(1), fix(2)], 10.5);
-      await user.recover(await user.errors());
-      await user.put([fix(1, { again: true }), fix(3)], 20);
-      await user.moveAll(refuse('again'), { at: 30 });
-      const errors = (await user.errors()).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
-      const times = { first_ts: 10.5, last_ts: 30, tries: 2, received_ts: 10.5 };
-      expect(errors).toMatchObject([
-        { ...times, reason: 'again', entry: fix(1, { again: true }) },
-        { ...times, reason: 'again', entry: fix(2) },
-        { first_ts: 30, last_ts: 30, tries: 1, received_ts: 20 },
-      ]);
-    },
-  );
+  use.it('an error that fails again keeps its first time and tries, also if it is pushed again', async (user) => {
+    await user.putFailed([fix(1), fix(2)], 10.5);
+    await user.recover(await user.errors());
+    await user.put([fix(1, { again: true }), fix(3)], 20);
+    await user.moveAll(refuse('again'), { at: 30 });
+    const errors = (await user.errors()).sort((a, b) => a.identity!.write_ts - b.identity!.write_ts);
+    const times = { first_ts: 10.5, last_ts: 30, tries: 2, received_ts: 10.5 };
+    expect(errors).toMatchObject([
+      { ...times, reason: 'again', entry: fix(1, { again: true }) },
+      { ...times, reason: 'again', entry: fix(2) },
+      { first_ts: 30, last_ts: 30, tries: 1, received_ts: 20 },
+    ]);
+  });
 
   use.it('errors are written exactly as given, over any stored ones, and can be recovered', async (user) => {
     await user.putFailed([fix(1), fix(2)], 10);

@@ -2,28 +2,18 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { unionOf } from '../../../src/model/dirty-range.ts';
 import { dataTime, type Entry, type Identity } from '../../../src/model/entry.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { ErrorCode } from '../../../src/model/mobility-error.ts';
+import type { PipelineState } from '../../../src/model/pipeline-state.ts';
 import { justAfter } from '../../../src/model/time.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
-import { errorPages } from '../../../src/store/paging.ts';
-import {
-  type Collection,
-  collections,
-  type EntryPage,
-  type EntryQuery,
-  type ErrorRow,
-  type Judge,
-  type Lease,
-  type Moved,
-  type PipelineState,
-  type PutResult,
-  type Store,
-  type UnusableEntry,
-} from '../../../src/store/store.ts';
+import { entryPages, errorPages } from '../../../src/store/paging.ts';
+import type { EntryQuery, ErrorRow, Judge, Lease, Moved, Store, UnusableEntry } from '../../../src/store/store.ts';
+import { collections } from '../../../src/store/store.ts';
 import { tempFolder } from '../../support/clean-up.ts';
-import { openStoreIn } from '../../support/store.ts';
+import { leaseOn, openStoreIn } from '../../support/store.ts';
 
 /** A store of an engine, new and empty. */
 export interface Opened {
@@ -56,9 +46,7 @@ export async function storedAt(store: Store, userId: string, { key, write_ts }: 
 }
 
 /** A UUID that no user has. */
-export function newId(): string {
-  return randomUUID();
-}
+export const newId = (): string => randomUUID();
 
 export const location = 'background/location';
 export const battery = 'background/battery';
@@ -93,8 +81,6 @@ export function same<T>(found: T, expected: T): void {
 export async function rejects(promise: Promise<unknown>, code: ErrorCode): Promise<void> {
   await expect(promise).rejects.toMatchObject({ name: 'MobilityError', code });
 }
-
-// ---------------------------------------------------------------- people
 
 /** Accepts every entry, with the data time of its payload. */
 export const accept: Judge = ({ data }) => ({ ts: dataTime(data) });
@@ -141,7 +127,7 @@ export async function filledPerson(store: Store, email: string): Promise<Person>
 }
 
 /** The counts of a user without rows. */
-export const noRows = Object.fromEntries(collections.map((name) => [name, 0])) as Record<Collection, number>;
+export const noRows = Object.fromEntries(collections.map((name) => [name, 0]));
 
 /** A user, and short ways to do in a store what concerns them. */
 export class Person {
@@ -159,11 +145,11 @@ export class Person {
   }
 
   /** Stores entries in the usercache. `now` is early: entries written much later than it wait for their time. */
-  async put(entries: readonly Entry[], now = 1_000): Promise<PutResult[]> {
+  async put(entries: readonly Entry[], now = 1_000) {
     return (await this.store.usercache.put(this.id, { entries, unusable: [] }, now)).results;
   }
 
-  async putUnusable(unusable: readonly UnusableEntry[], now: number): Promise<PutResult[]> {
+  async putUnusable(unusable: readonly UnusableEntry[], now: number) {
     return (await this.store.usercache.put(this.id, { entries: [], unusable }, now)).results;
   }
 
@@ -172,13 +158,12 @@ export class Person {
     return this.leased(async (lease) => {
       const all = await this.move(lease, judge, { at, limit });
       while (all.more) {
-        const { moved, failed, dirty: marked, more, ...counts } = await this.move(lease, judge, { at, limit });
+        const { moved, failed, dirty, more, ...counts } = await this.move(lease, judge, { at, limit });
         all.moved.push(...moved);
         all.failed.push(...failed);
         for (const name of ['inserted', 'updated', 'unchanged'] as const) all[name] += counts[name];
-        const [a, b] = [all.dirty.changed, marked.changed];
-        const changed = a && b ? { from: Math.min(a.from, b.from), to: Math.max(a.to, b.to) } : (a ?? b);
-        all.dirty = { changed, documents: all.dirty.documents || marked.documents };
+        const { changed, documents } = all.dirty;
+        all.dirty = { changed: unionOf(changed, dirty.changed), documents: documents || dirty.documents };
         all.more = more;
       }
       return all;
@@ -250,11 +235,9 @@ export class Person {
     return this.store.pipeline.get(this.id);
   }
 
-  /** A lease that lasts as long as any test. */
-  async lease(owner = 'test'): Promise<Lease> {
-    const result = await this.store.leases.acquire(this.id, owner, 600);
-    if (!('lease' in result)) throw new Error(`expected a free user, found a lease of ${result.heldBy.owner}`);
-    return result.lease;
+  /** A lease, which lasts as long as any test unless `seconds` are given. */
+  lease(owner?: string, seconds?: number): Promise<Lease> {
+    return leaseOn(this.store, this.id, owner, seconds);
   }
 
   /** Works under a lease and releases it. */
@@ -272,11 +255,7 @@ export class Person {
   }
 }
 
-// ---------------------------------------------------------------- reading
-
-export interface Finder {
-  find(user: string, query: EntryQuery): Promise<EntryPage>;
-}
+export type Finder = Pick<Store['timeseries'], 'find'>;
 
 /** All entries of a query, following `next`; each page is checked to be bounded. */
 export async function findAll(where: Finder, user: string, query: EntryQuery): Promise<Entry[]> {
@@ -284,19 +263,11 @@ export async function findAll(where: Finder, user: string, query: EntryQuery): P
 }
 
 /** The same, each entry with its first receipt. */
-export async function findRows(
-  where: Finder,
-  user: string,
-  query: EntryQuery,
-): Promise<{ entry: Entry; received_ts: number }[]> {
+export async function findRows(where: Finder, user: string, query: EntryQuery) {
   const all: { entry: Entry; received_ts: number }[] = [];
-  let { after } = query;
-  for (let pages = 0; pages < 10_000; pages++) {
-    const page = await where.find(user, after === undefined ? query : { ...query, after });
-    expect(page.entries.length).toBeLessThanOrEqual(query.limit);
-    all.push(...page.entries.map((one, i) => ({ entry: one, received_ts: page.received_ts[i]! })));
-    if (page.next === null) return all;
-    after = page.next;
+  for await (const { entries, received_ts } of entryPages(where, user, query)) {
+    expect(entries.length).toBeLessThanOrEqual(query.limit);
+    all.push(...entries.map((one, i) => ({ entry: one, received_ts: received_ts[i]! })));
   }
-  throw new Error('the pages of find have no end');
+  return all;
 }

@@ -4,12 +4,7 @@ import type { Lease, Store } from '../../../src/store/store.ts';
 import { until } from '../../support/until.ts';
 import { fix, newId, newPerson, type Person, rejects, type Use } from './kit.ts';
 
-/** A lease that expires almost immediately. */
-async function briefLease(store: Store, user: Person, owner: string, seconds = 0.05): Promise<Lease> {
-  const result = await store.leases.acquire(user.id, owner, seconds);
-  if (!('lease' in result)) throw new Error('expected a free user');
-  return result.lease;
-}
+const moment = 0.05; // s
 
 /** Acquires as soon as the lease that is there has ended. */
 async function acquireLater(store: Store, user: Person, owner: string): Promise<Lease> {
@@ -64,9 +59,9 @@ export function leaseTests(use: Use): void {
   });
 
   use.it('another owner gets a lease only after it has expired', async (user) => {
-    const first = await briefLease(use.store, user, 'a', 3);
+    const first = await user.lease('a', 3);
     expect(await use.store.leases.acquire(user.id, 'b', 600)).toEqual({ heldBy: first });
-    const brief = await use.store.leases.renew(first, 0.05);
+    const brief = await use.store.leases.renew(first, moment);
     const second = await acquireLater(use.store, user, 'b');
     expect(second.fence).toBeGreaterThan(first.fence);
     await rejects(use.store.leases.renew(brief, 600), 'MOBILITY_LEASE_LOST');
@@ -75,7 +70,7 @@ export function leaseTests(use: Use): void {
   });
 
   use.it('an expired lease is not shown, and its owner can continue until another owner gets it', async (user) => {
-    const lease = await briefLease(use.store, user, 'a');
+    const lease = await user.lease('a', moment);
     await until(async () => (await use.store.leases.get(user.id)) === null);
     await user.put([fix(1)]);
     await user.move(lease);
@@ -85,7 +80,7 @@ export function leaseTests(use: Use): void {
 
   const losses: Record<string, (store: Store, user: Person) => Promise<Lease>> = {
     'was taken over': async (store, user) => {
-      const lease = await briefLease(store, user, 'a');
+      const lease = await user.lease('a', moment);
       await acquireLater(store, user, 'b');
       return lease;
     },

@@ -1,5 +1,6 @@
 // Contract: when the service received an entry first, and entries that claim to be written long after that.
 import { expect } from 'vitest';
+import type { Entry } from '../../../src/model/entry.ts';
 import type { PersonFigures } from '../../../src/store/store.ts';
 import { battery, entry, findRows, fix, type Person, refuse, same, type Use } from './kit.ts';
 
@@ -29,16 +30,14 @@ export function receiptTests(use: Use): void {
   });
 
   use.it('a receipt that another store recorded is copied, and nothing else changes', async (user) => {
-    await use.store.usercache.put(
-      user.id,
-      { entries: [fix(1), fix(2)], unusable: [], received_ts: [5, undefined] },
-      50,
-    );
+    const copy = (entries: Entry[], received_ts: (number | undefined)[], now: number) =>
+      use.store.usercache.put(user.id, { entries, unusable: [], received_ts }, now);
+    await copy([fix(1), fix(2)], [5, undefined], 50);
     expect(await receipts(user)).toEqual([5, 50]);
-    await use.store.usercache.put(user.id, { entries: [fix(2)], unusable: [], received_ts: [7] }, 60);
+    await copy([fix(2)], [7], 60);
     expect(await receipts(user)).toEqual([5, 7]);
     await user.moveAll();
-    await use.store.usercache.put(user.id, { entries: [fix(1)], unusable: [], received_ts: [4] }, 70);
+    await copy([fix(1)], [4], 70);
     const again = await user.moveAll();
     expect(again).toMatchObject({ unchanged: 1, updated: 0, dirty: { changed: null } });
     expect(await receipts(user, 'timeseries')).toEqual([4, 7]);
@@ -62,8 +61,7 @@ export function receiptTests(use: Use): void {
     same(await user.stored(), [inTime, edge]);
     same(await user.waiting(), [ahead, late]);
     expect(await use.store.pipeline.withWork([user.id], 2_000.5 + day)).toEqual(new Set([user.id])); // marked as changed
-    const lease = await use.store.leases.acquire(user.id, 'test', 600);
-    if ('lease' in lease) await use.store.pipeline.merge(user.id, { changed: null }, lease.lease);
+    await user.mergeState({ changed: null });
     expect(await use.store.pipeline.withWork([user.id], 2_000.5 + day)).toEqual(new Set());
     expect(await use.store.pipeline.withWork([user.id], 2_001 + day)).toEqual(new Set([user.id]));
 

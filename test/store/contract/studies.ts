@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import type { StudySettings } from '../../../src/model/study.ts';
 import { studySettings } from '../../support/study.ts';
-import { newId, same, type Use } from './kit.ts';
+import { newId, noRows, same, type Use } from './kit.ts';
 
 const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
@@ -97,9 +97,8 @@ export function studyTests(use: Use): void {
     const taken = `${newId()}@example.org`;
     await use.store.users.register(taken, { now: 1 });
     expect(await refused({}, { email: taken })).toEqual({ refused: 'name_taken' });
-    expect(await refused({ open: false, joining: 'list', total_limit: 0 }, { byOperator: true })).toHaveProperty(
-      'enrolled',
-    );
+    const byOperator = await refused({ open: false, joining: 'list', total_limit: 0 }, { byOperator: true });
+    expect(byOperator).toHaveProperty('enrolled');
   });
 
   it('of many people who join simultaneously, only as many as the limits allow are accepted, and more in the next hour', async () => {
@@ -134,12 +133,9 @@ export function studyTests(use: Use): void {
     const made = (await join(1, { byOperator: true }))!.enrolled;
     const [idle, busy] = [(await join(1))!.enrolled, (await join(2))!.enrolled];
     // An empty push shows in the profile, and is no entry.
-    const note = { set: { a: 1 } };
-    await usercache.put(idle.uuid, { entries: [], unusable: [], note }, 5);
-    expect([await users.byUuid(idle.uuid), await profiles.get(idle.uuid)]).toEqual([
-      idle,
-      expect.objectContaining({ a: 1 }),
-    ]);
+    await usercache.put(idle.uuid, { entries: [], unusable: [], note: { set: { a: 1 } } }, 5);
+    expect(await users.byUuid(idle.uuid)).toEqual(idle);
+    expect(await profiles.get(idle.uuid)).toMatchObject({ a: 1 });
     await usercache.put(busy.uuid, { entries: [], unusable: [{ entry: 1, reason: 'r', message: 'm' }] }, 9);
     expect(await users.byUuid(busy.uuid)).toEqual({ ...busy, sent_ts: 9 });
     const week = 7 * 86_400;
@@ -147,9 +143,9 @@ export function studyTests(use: Use): void {
     expect(await studies.removeIdle(study.name, { to: 1.5, limit: 9 })).toEqual([idle]);
     const late = (await join(1.5 + week))!;
     expect(late.lastHour).toBe(1);
-    expect([await users.byUuid(idle.uuid), await tokens.list(idle.uuid)]).toEqual([null, []]);
-    same(await profiles.get(idle.uuid), null);
-    expect(Object.values(await use.store.counts(idle.uuid)).every((rows) => rows === 0)).toBe(true);
+    const left = [await users.byUuid(idle.uuid), await tokens.list(idle.uuid), await profiles.get(idle.uuid)];
+    expect(left).toEqual([null, [], null]);
+    expect(await use.store.counts(idle.uuid)).toEqual(noRows);
     expect(await studies.removeIdle(study.name, { from: 2 + week, limit: 9 })).toEqual([]);
     expect(await studies.removeIdle(study.name, { from: 1.5 + week, limit: 9 })).toEqual([late.enrolled]);
     expect(await studies.removeIdle(study.name, { limit: 9 })).toEqual([]);

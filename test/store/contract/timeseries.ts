@@ -1,6 +1,6 @@
 // Contract: reading the timeseries, the zones around a time, and the state of the pipeline.
-import { expect, it } from 'vitest';
-import { battery, entry, fix, fixes, location, newId, newPerson, type Person, same, type Use } from './kit.ts';
+import { expect } from 'vitest';
+import { battery, entry, fix, fixes, location, newId, type Person, same, type Use } from './kit.ts';
 
 export function timeseriesTests(use: Use): void {
   use.it('a read returns the requested number of entries, also if each is in another chunk', async (user) => {
@@ -86,15 +86,14 @@ export function timeseriesTests(use: Use): void {
     expect(await user.state()).toMatchObject({ complete_until: null, last_error: null, last_run_ts: 9 });
   });
 
-  it('withWork names the users with pending entries, changed data time or documents due', async () => {
-    const all: Person[] = [];
-    for (let i = 0; i < 5; i++) all.push(await newPerson(use.store));
+  const workTitle = 'withWork names the users with pending entries, changed data time or documents due';
+  use.it(workTitle, async (idle, rejected, waits, changed, due) => {
+    const all = [idle, rejected, waits, changed, due];
     const withWork = async (of: Person[], at: number, version?: string) => {
       const ids = of.map(({ id }) => id);
       const found = await use.store.pipeline.withWork(ids, at, version);
       return of.filter(({ id }) => found.has(id));
     };
-    const [idle, rejected, waits, changed, due] = all as [Person, Person, Person, Person, Person];
     await idle.mergeState({ complete_until: 5 });
     await rejected.putUnusable([{ entry: 1, reason: 'r', message: 'm' }], 1);
     await waits.put([entry(battery, 1)], 1);

@@ -80,10 +80,9 @@ export function tripTests(use: Use): void {
 
   use.it('figures of months are kept until replaced, and hidden while entries may change them', async (user, other) => {
     const { trips, users, usercache } = use.store;
+    const state = { months: { newest: '2024-03', until: 1 } };
     const keep = (which: Person, months: { month: string; figures: JsonObject }[]): Promise<void> =>
-      which.leased((lease) =>
-        trips.apply(which.id, { put: [], remove: [], months }, { months: { newest: '2024-03', until: 1 } }, lease),
-      );
+      which.leased((lease) => trips.apply(which.id, { put: [], remove: [], months }, state, lease));
     const read = async ({ id }: Person, month = '2024-03') =>
       (await users.months({ limit: 1_000_000 }, month)).find(({ user_id }) => user_id === id);
     const march = { month: '2024-03', figures: { sum: 0.1 + 0.2, of: [-0, 'a\0'] } };
@@ -154,9 +153,8 @@ export function tripTests(use: Use): void {
     const untracked = { start_ts: 39, end_ts: 40, start_loc: [9, 48], end_loc: [9, 49] } as never;
     const links = [link(10, { trip }), dropped(20, { silences }), link(30), link(40, { untracked }), dropped(50)];
     const draft = link(60, { kind: 'draft', trip: { ...tripOf('BUS')!, draft: true } });
-    await user.leased((lease) =>
-      use.store.trips.apply(user.id, { put: links, remove: [], drafts: [draft] }, {}, lease),
-    );
+    const put = { put: links, remove: [], drafts: [draft] };
+    await user.leased((lease) => use.store.trips.apply(user.id, put, {}, lease));
     const all = await use.store.trips.briefs(user.id, everything);
     expect(plain(all)).toEqual(plain([...links, draft].map(briefOf)));
     const within = async (from: number, to: number) => times(await use.store.trips.briefs(user.id, { from, to }));
@@ -205,22 +203,15 @@ export function tripTests(use: Use): void {
 
   use.it('trips are found by local day, both ends included, without dropped links', async (user) => {
     const days = ['2016-05-16', '2016-05-17', '2016-05-18', '2016-05-19', '2016-05-20'] as const;
-    const links = [
-      link(10, { day: days[0] }),
-      dropped(20, { day: days[1] }),
-      link(25, { day: days[1] }),
-      link(30, { day: days[2] }),
-      // A trip over the date line: its local day is before that of the trip before it.
-      link(35, { day: days[1] }),
-      link(40, { day: days[3] }),
-      dropped(50, { day: days[4] }),
-    ];
-    await apply(user, links);
+    const trip = (chain_ts: number, n: number) => link(chain_ts, { day: days[n]! });
+    const noTrips = [dropped(20, { day: days[1] }), dropped(50, { day: days[4] })];
+    // The trip at 35 is over the date line: its local day is before that of the trip before it.
+    await apply(user, [trip(10, 0), trip(25, 1), trip(30, 2), trip(35, 1), trip(40, 3), ...noTrips]);
     const found = async (from: string, to: string) => times(await use.store.trips.byDay(user.id, { from, to }));
     expect(await found(days[1], days[2])).toEqual([25, 30, 35]);
     expect(await found(days[2], days[3])).toEqual([30, 40]);
     expect(await found(days[4], '2016-05-30')).toEqual([]);
-    same(await use.store.trips.byDay(user.id, { from: days[0], to: days[0] }), [links[0]!]);
+    same(await use.store.trips.byDay(user.id, { from: days[0], to: days[0] }), [trip(10, 0)]);
     const starts = (from: string, to: string) => use.store.trips.starts(user.id, { from, to });
     expect(await starts(days[2], days[4])).toEqual([30, 40].map((chain_ts, i) => ({ chain_ts, day: days[2 + i] })));
     expect(await starts(days[4], '2016-05-21')).toEqual([]);
