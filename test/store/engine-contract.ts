@@ -52,12 +52,8 @@ export const accountOf = (user: string, fence: number) => ({
 const find = <Row>(engine: Engine, table: Table<Row>, query: Query<Row>): Promise<Row[]> =>
   engine.read((rows) => rows.find(table, query));
 
-export const put = <Row>(
-  engine: Engine,
-  user: string | null,
-  table: Table<Row>,
-  some: readonly Row[],
-): Promise<string[]> => engine.write(user, (rows) => rows.put(table, some));
+export const put = <Row>(engine: Engine, user: string | null, table: Table<Row>, some: readonly Row[]) =>
+  engine.write(user, (rows) => rows.put(table, some));
 
 /** Fails unless the rows are the same to the last bit. Bytes may come as a Buffer. */
 function same<Row extends object>(found: readonly Row[], expected: readonly Row[]): void {
@@ -258,9 +254,8 @@ export function engineContract(name: string, open: () => Promise<OpenedEngine>):
       await put(fresh.engine, user, profiles, [{ user, profile: '{"a":1}' }]);
       await fresh.damage('profiles', 'profile', '{"a":2}');
       const error = await find(fresh.engine, profiles, { where: { user } }).catch((thrown) => thrown);
-      expect(error).toMatchObject({ code: 'MOBILITY_STORE_DAMAGED' });
-      expect(error.message).toContain('profiles');
-      expect(error.message).toContain(user);
+      const message = expect.stringMatching(`profiles.*${user}`);
+      expect(error).toMatchObject({ code: 'MOBILITY_STORE_DAMAGED', message });
       await fresh.dispose();
     });
 

@@ -29,21 +29,16 @@ it('days, flags and trips are the same from rows of older versions', async () =>
     const starts = links.map(({ chain_ts }) => chain_ts);
     return { shown, links, briefs: await store.trips.briefsAt(user, starts) };
   };
+  const facts = () => store.timeseries.facts(user, { time: 'ts', keys: ['background/filtered_location'] });
   const before = await look();
-  expect(await store.timeseries.facts(user, { time: 'ts', keys: ['background/filtered_location'] })).not.toBeNull();
+  expect(await facts()).not.toBeNull();
   await engine.write(user, async (rows) => {
-    const stored = await rows.find(trips, { where: { user } });
-    await rows.put(
-      trips,
-      stored.map((row) => ({ ...row, outline: row.kind === 'trip' ? '{"sections":[]}' : null })),
-    );
-    const packed = await rows.find(chunks, { where: { user } });
-    await rows.put(
-      chunks,
-      packed.map((row) => ({ ...row, entries: splitFacts(row.entries).packed })),
-    );
+    for (const row of await rows.find(trips, { where: { user } }))
+      await rows.put(trips, [{ ...row, outline: row.kind === 'trip' ? '{"sections":[]}' : null }]);
+    for (const row of await rows.find(chunks, { where: { user } }))
+      await rows.put(chunks, [{ ...row, entries: splitFacts(row.entries).packed }]);
   });
-  expect(await store.timeseries.facts(user, { time: 'ts', keys: ['background/filtered_location'] })).toBeNull();
+  expect(await facts()).toBeNull();
   expect(await look()).toEqual(before);
   await store.close();
 });

@@ -26,7 +26,6 @@ export interface TestServer {
   address(database?: string): string;
   /** The process behind it; null for a server that the tests did not start. */
   control: Control | null;
-  stop(): Promise<void>;
 }
 
 export interface Control {
@@ -40,13 +39,8 @@ export interface Control {
 const python = fileURLToPath(new URL('../../.servers/bin/python3', import.meta.url));
 const isInstalled = existsSync(fileURLToPath(new URL('../../.servers/installed.txt', import.meta.url)));
 
-/**
- * True for servers that the tests start, and may kill or make fail; also where there are none and tests are counted as
- * skipped.
- */
-export function startedHere(mode: string): boolean {
-  return !mode.startsWith('given');
-}
+/** True for servers that the tests start and may kill; also where there are none and tests are counted as skipped. */
+export const startedHere = (mode: string): boolean => !mode.startsWith('given');
 
 /** A way to run the tests: a server to start, or an address that was given. */
 interface Mode {
@@ -64,7 +58,7 @@ function modes(): Mode[] {
   const found = given.map((one, i): Mode => {
     const [, host, options] = /^(mongodb(?:\+srv)?:\/\/[^/?]*)(?:\/[^?]*)?(.*)$/.exec(one.trim())!;
     const address = (database = newName()): string => `${host}/${database}${options}`;
-    return { name: `given address ${i + 1}`, start: async () => ({ address, control: null, stop: async () => {} }) };
+    return { name: `given address ${i + 1}`, start: async () => ({ address, control: null }) };
   });
   if (isHere('a test server for MongoDB: `npm run test:servers`', isInstalled))
     found.push({ name: 'replica set of one', start: startServer });
@@ -99,7 +93,7 @@ export function describeOnServers(
       beforeAll(async () => {
         server = await mode.start(durable);
       });
-      afterAll(() => server?.stop());
+      afterAll(() => server?.control?.kill());
       watch(() => server, { mayLeave });
       tests(() => server, mode.name);
     });
@@ -152,12 +146,8 @@ async function dropDatabase(server: TestServer, address: string): Promise<void> 
 }
 
 /** Runs `work` with a plain client, to look at what the store does. */
-export async function withClient<T>(
-  address: string,
-  work: (client: MongoClient) => Promise<T>,
-  serverSelectionTimeoutMS = 5_000,
-): Promise<T> {
-  const client = new MongoClient(address, { serverSelectionTimeoutMS });
+export async function withClient<T>(address: string, work: (client: MongoClient) => Promise<T>, limitMS = 5_000) {
+  const client = new MongoClient(address, { serverSelectionTimeoutMS: limitMS });
   try {
     return await work(client);
   } finally {
@@ -181,7 +171,6 @@ async function startServer(durable: boolean): Promise<TestServer> {
         child = await launch(folder, port, durable);
       },
     },
-    stop: () => end(child),
   };
 }
 
@@ -198,15 +187,11 @@ async function launch(folder: string, port: number, durable: boolean): Promise<C
   return child;
 }
 
-const answers = (port: number): Promise<boolean> =>
-  withClient(
-    `mongodb://127.0.0.1:${port}/?directConnection=true`,
-    (client) => client.db('admin').command({ ping: 1 }),
-    300,
-  ).then(
-    () => true,
-    () => false,
-  );
+async function answers(port: number): Promise<boolean> {
+  const address = `mongodb://127.0.0.1:${port}/?directConnection=true`;
+  const ping = (client: MongoClient) => client.db('admin').command({ ping: 1 });
+  return withClient(address, ping, 300).then(Boolean, () => false);
+}
 
 const isRunning = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode === null && signalCode === null;
 

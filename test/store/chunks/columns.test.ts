@@ -41,17 +41,11 @@ const { value: anyValue, object: anyObject } = fc.letrec<{ value: JsonValue; obj
 }));
 
 /** Objects with the same fields, one column of numbers after another. */
-const similar = fc
-  .array(fc.tuple(anyName, fc.array(anyNumber, { minLength: 1, maxLength: 6 })), { minLength: 1, maxLength: 4 })
-  .chain((columns) =>
-    fc
-      .nat(12)
-      .map((rows) =>
-        numbers(0, rows).map((row) =>
-          Object.fromEntries(columns.map(([name, list]) => [name, list[row % list.length]!])),
-        ),
-      ),
-  );
+const column = fc.tuple(anyName, fc.array(anyNumber, { minLength: 1, maxLength: 6 }));
+const similar = fc.tuple(fc.array(column, { minLength: 1, maxLength: 4 }), fc.nat(12)).map(([columns, rows]) => {
+  const rowAt = (row: number) => Object.fromEntries(columns.map(([name, list]) => [name, list[row % list.length]!]));
+  return numbers(0, rows).map(rowAt);
+});
 
 it('any list of JSON objects is read back exactly', () => {
   const anyList = fc.oneof(

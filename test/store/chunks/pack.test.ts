@@ -12,17 +12,8 @@ it('texts packed with any level are unpacked unchanged', () => {
 });
 
 it('values are unpacked exactly, including values that JSON.stringify changes', () => {
-  for (const value of [
-    null,
-    -0,
-    Number.POSITIVE_INFINITY,
-    '',
-    'a\u0000',
-    [],
-    { a: [-0, { b: Number.NEGATIVE_INFINITY }] },
-  ]) {
+  for (const value of [null, -0, Infinity, '', 'a\0', [], { a: [-0, { b: -Infinity }] }])
     expect(unpackValue(packValue(value))).toStrictEqual(value);
-  }
 });
 
 it('truncated bytes are an error', () => {

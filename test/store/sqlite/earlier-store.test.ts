@@ -22,20 +22,13 @@ async function earlierStore(): Promise<string> {
 
 function onFile<T>(folder: string, work: (connection: ReturnType<typeof connect>) => T): T {
   const connection = connect(databaseIn(folder));
-  try {
-    return work(connection);
-  } finally {
-    connection.close();
-  }
+  const result = work(connection);
+  connection.close();
+  return result;
 }
 
-const namesIn = (folder: string): string[] =>
-  onFile(folder, (connection) =>
-    connection
-      .prepare('SELECT name FROM sqlite_schema ORDER BY name')
-      .all<{ name: string }>()
-      .map(({ name }) => name),
-  );
+const namesIn = (folder: string) =>
+  onFile(folder, (connection) => connection.prepare('SELECT name FROM sqlite_schema ORDER BY name').all());
 
 it('a store of commit cb09d3fe opens with all its entries, and the pipeline continues from its state', async () => {
   const store = await openStoreIn(await earlierStore());

@@ -1,5 +1,5 @@
 // Other processes that use the embedded store.
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -7,7 +7,6 @@ import { expect } from 'vitest';
 import { until } from '../../support/until.ts';
 
 export interface Child {
-  process: ChildProcess;
   /** Lines it has written to standard output so far. */
   lines: string[];
   /** Resolves when a line begins with `text`, also if that was before; rejects when the child ends without it. */
@@ -48,5 +47,5 @@ export function startChild(program: string, body: string, args: Record<string, u
     child.kill('SIGKILL');
     await ended;
   };
-  return { process: child, lines, line, ended, kill };
+  return { lines, line, ended, kill };
 }

@@ -1,4 +1,4 @@
-// Calls every method of a store, for tests of the statements that they make.
+// For tests of the statements that a store makes.
 import type { Store } from '../../../src/store/store.ts';
 import { studySettings } from '../../support/study.ts';
 import { accept, battery, entry, fix, location, never, newPerson, refuse } from '../contract/kit.ts';
