@@ -46,14 +46,6 @@ export function findTests(use: Use): void {
     const find = (user: Person, query: Partial<EntryQuery>): Promise<Entry[]> =>
       findAll(use.store[place], user.id, { time: 'write_ts', limit: 100, ...query });
 
-    use.it('a query of some fields returns them, and a later query returns all', async (user) => {
-      await fill(user, [fix(1)]);
-      const [some] = await find(user, { fields: ['latitude', 'platform'] });
-      const metadata = { key: location, write_ts: 1, platform: 'android' };
-      expect(some).toMatchObject({ metadata, data: { latitude: 48.5 } });
-      same(await find(user, {}), [fix(1)]);
-    });
-
     use.it('entries exactly a month apart are found together, by either time', async (user) => {
       const month = 31 * 86_400;
       const starts = [0.1, 0.7, 1e9 + 0.3, 2 ** 51 + 0.5];
