@@ -15,6 +15,7 @@ import type { Section, TransitLine, Trip, TripEvidence, TripRecord } from '../..
 import { estimatedOf, zoneWithin } from '../../model/trip-fields.ts';
 import { everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
+import { isAdded } from '../corrections/apply.ts';
 import { lineText, modeText } from '../mode-text.ts';
 import { clockText, distanceText, durationText } from '../number-text.ts';
 import type { ObservedDay, TimeSpan, UnobservedReason } from '../observed-time.ts';
@@ -93,12 +94,13 @@ function linkParts(
 }
 
 const untrackedText =
-  'the next location was at another place, and too far for the time or after a restart: the path was not recorded';
+  'the next location was at another place, and too far for the time or after a restart: the path was not recorded, or a correction removed it';
 
 const noTripTexts: Record<string, string> = {
   'no travel': 'the user did not travel: the phone was at rest and its receiver drifted',
   'too short': `the phone recorded less than ${linkLimits.shortestTrip} m of the trip`,
   failed: 'the program failed on the trip: see the log of the pipeline',
+  corrected: 'a correction removed the trip, or joined it with the trip before',
 };
 
 function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings: ExplainSource['readings']): Reason[] {
@@ -107,9 +109,12 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
   const near = (ts: number): Pick<Reason, 'readings'> =>
     readings === undefined ? {} : { readings: readings.filter((one) => Math.abs(one.ts - ts) <= aroundBoundary) };
   const settled = settled_ts === null ? null : formatForPeople(settled_ts, end_zone, 'D MMMM HH:mm');
+  const modes = sections.map((section) => modeReason(section, zoneWithin(trip, section.start_ts)));
+  if (isAdded(trip)) return [reason('why', 'corrected', addedText), ...modes, lengthReason(trip, addedLength)];
   return [
+    ...(trip.corrected === true ? [reason('why', 'corrected', correctedText)] : []),
     ...(evidence === undefined ? [] : evidenceReasons(evidence)),
-    ...sections.map((section) => modeReason(section, zoneWithin(trip, section.start_ts))),
+    ...modes,
     lengthReason(trip),
     ...Object.entries(evidence?.left_out ?? {}).map(([rule, count]) =>
       reason('left out', rule, `${count} of the candidate group's locations: ${leftOutTexts[rule] ?? rule}`, { count }),
@@ -134,6 +139,10 @@ function tripReasons(record: TripRecord, trip: Trip, next: Trip | null, readings
     ];
   }
 }
+
+const addedText = 'a correction added the trip';
+const addedLength = 'as the correction states, or along the straight line';
+const correctedText = 'a correction changed the trip: the reasons of its start and end are those from before';
 
 const aroundBoundary = 300; // s; readings this long before and after a start or end are listed
 
@@ -198,7 +207,9 @@ function modeReason(section: Section, zone: string): Reason {
   const shown = [...(mode_confidence === undefined ? [] : [[sensed_mode, mode_confidence] as const]), ...others];
   const chances = shown.map(([name, p]) => `${modeText(name)} ${p.toFixed(2)}`);
   const times = `${clockText(start_ts, zone)}-${clockText(end_ts, zone)}`;
-  const text = `${times} ${modeText(sensed_mode)}: ${chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known'}; on average ${Math.round(speed)} km/h${lineReason(section.transit)}`;
+  const known = chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known';
+  const why = section.source === 'correction' ? 'a correction states the mode' : known;
+  const text = `${times} ${modeText(sensed_mode)}: ${why}; on average ${Math.round(speed)} km/h${lineReason(section.transit)}`;
   const values = { start_ts, end_ts, mode: modeText(sensed_mode), average_km_h: Math.round(10 * speed) / 10 };
   const probabilities = Object.fromEntries(shown.map(([name, p]) => [modeText(name), p]));
   return reason('mode', null, text, { ...values, ...probabilities });
@@ -214,10 +225,10 @@ function lineReason(line: TransitLine | undefined): string {
 
 const leastShown = 0.01; // modes with a lower probability are not listed
 
-function lengthReason(trip: Trip): Reason {
+function lengthReason(trip: Trip, how = 'along the smoothed path through the locations'): Reason {
   const estimated = estimatedOf(trip);
   const part = estimated < 1 ? '' : `; ${distanceText(estimated)} of it is estimated, because locations are missing`;
-  const text = `${distanceText(trip.distance)} along the smoothed path through the locations${part}`;
+  const text = `${distanceText(trip.distance)} ${how}${part}`;
   return reason('length', null, text, { distance_m: trip.distance, estimated_m: estimated });
 }
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { explainDay, type Reason } from '../../../src/diary/explain/explain-day.ts';
 import { observedDays } from '../../../src/diary/observed-time.ts';
 import type { TripEvidence, TripRecord } from '../../../src/model/trip.ts';
-import { freshProgram } from '../../cli/kit.ts';
+import { freshProgram, simulatedProgram } from '../../cli/kit.ts';
 import { workday } from '../../support/trips.ts';
 import { words } from '../../support/words.ts';
 
@@ -43,6 +43,33 @@ it('explains every second of a simulated day, without a coordinate', async () =>
   const kinds = at.json<{ parts: Part[] }>().parts.map(({ kind }) => kind);
   expect(kinds).toContain('trip');
   expect(kinds.length).toBeLessThan(4);
+});
+
+it('says which trips a correction changed, added or removed, and which modes it states', async () => {
+  const { json, succeed } = await simulatedProgram(
+    '--users 1 --days 1 --from 2024-03-11 --seed why --platform android',
+  );
+  const day = ['--user', user, '--day', '2024-03-11'];
+  for (const line of [
+    'drop --at 12:35',
+    'mode --at 16:50 --mode tram',
+    'add --from 14:30 --to 15:00 --mode train --distance 9000',
+  ])
+    await succeed(['correct', ...line.split(' '), ...day]);
+  const { parts }: { parts: (Part & { title: string })[] } = await json('explain', ...day);
+  for (const { text } of parts.flatMap(({ reasons }) => reasons)) expect(text).not.toBe('');
+  const textsOf = (title: string): string[] =>
+    parts.find((part) => part.title.startsWith(title))!.reasons.map(({ text }) => text);
+  expect(textsOf('corrected')).toEqual(['a correction removed the trip, or joined it with the trip before']);
+  expect(textsOf('train, 9')).toEqual([
+    'a correction added the trip',
+    expect.stringMatching(/^14:30-15:00 train: a correction states the mode; on average 18 km/),
+    expect.stringMatching(/^9\.0 km as the correction states, or along the straight line/),
+  ]);
+  const [changed, start, ...others] = textsOf('walking, tram');
+  expect(changed).toMatch(/^a correction changed the trip: /);
+  expect(start).toMatch(/^the phone, silent/);
+  expect(others.filter((text) => text.includes('tram: a correction states the mode'))).toHaveLength(1);
 });
 
 const [first] = workday();
