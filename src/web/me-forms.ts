@@ -182,7 +182,7 @@ const leastShown = 0.05; // a mode with a lower probability is not named
 function tripReasons(trip: Trip, t: Texts): string[] {
   const { evidence, sections, start_zone, corrected } = trip;
   const words = t.me.why;
-  const texts: (string | undefined)[] = [corrected === true ? words.corrected : undefined];
+  const texts: (string | undefined)[] = [corrected === true && evidence ? words.corrected : undefined];
   if (evidence !== undefined) {
     const { start, end, ended_by, parted_by, waits = [], left_out } = evidence;
     texts.push(ownValue(words.start, start), ownValue(words.end, end), ownValue(words.endedBy, ended_by));

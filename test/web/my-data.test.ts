@@ -1,4 +1,6 @@
 // My data and My days over HTTP: downloads, phones that are lost, reasons of trips, gaps.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { languages } from '../../src/web/pages/texts/texts.ts';
 import { hiddenFields, openPages, type Pages } from './kit.ts';
@@ -106,4 +108,25 @@ it('names the same last contact for the phone and for its token', async () => {
 it('counts the recorded share of a month from the first location on, and shows when the person joined', async () => {
   expect(await text('/me/month/2024-06')).toMatch(/Recorded: [^(]*\(9\d %\)/);
   expect(await text('/me/data')).toMatch(/<dt>Joined<\/dt><dd>\d+ June 2024/);
+});
+
+it('explains a trip at the beginning of a recording without a trip or stay before it, and an added trip', async () => {
+  const day = '2024-03-12';
+  const begin = Date.parse(`${day}T08:00:00Z`) / 1000;
+  const rows = Array.from({ length: 90 }, (_, i) => `${begin + 20 * i},${38.5 + 0.0015 * Math.min(i, 45)},-8`);
+  const file = join(pages.program.folder, 'ride.csv');
+  writeFileSync(file, `time,lat,lon\n${rows.join('\n')}\n`);
+  await pages.run('import', file, '--user', name);
+  await pages.run('pipeline', '--all');
+  const reasonsOf = async (trip: number): Promise<string> => {
+    const ids = [...(await text(`/me/day/${day}`)).matchAll(/\?why=(\w+)#/g)];
+    const html = await text(`/me/day/${day}?why=${ids[trip]![1]}`);
+    return /<ul class="small why">(.*?)<\/ul>/s.exec(html)![1]!;
+  };
+  expect(await reasonsOf(0)).toContain('until then you were on another trip, or nothing was recorded.');
+  const added = ['--from', '20:00', '--to', '20:30', '--mode', 'train', '--distance', '9000'];
+  await pages.run('correct', 'add', '--user', name, '--day', day, ...added);
+  const reasons = await reasonsOf(1);
+  expect(reasons).toContain('train, as you stated. On average 18 km/h');
+  expect(reasons).not.toContain('before your change');
 });

@@ -622,7 +622,8 @@ export const de: Texts = {
         geofence: 'Der Weg begann, als Ihr Telefon Ihren Aufbruch bemerkte; das geschieht immer etwas verspätet.',
         'walking readings': 'Der Weg begann mit Schritten, die Ihr Telefon vor dem ersten Standort bemerkte.',
         readings: 'Nur der Bewegungssensor Ihres Telefons zeigt, wann der Weg begann.',
-        'trip before': 'Der Weg begann dort, wo der Weg oder Aufenthalt davor endete.',
+        'trip before':
+          'Der Weg begann nicht früher: Bis dahin waren Sie auf einem anderen Weg, oder es wurde nichts aufgezeichnet.',
       },
       end: {
         location: 'Er endete am letzten Standort.',

@@ -594,7 +594,7 @@ export const en = {
         geofence: 'It begins when your phone noticed that you had left; phones notice this a little late.',
         'walking readings': 'It begins with steps that your phone noticed before its first location.',
         readings: 'Only the motion sensor of your phone shows when it began.',
-        'trip before': 'It begins where the trip or stay before it ends.',
+        'trip before': 'It begins no earlier: until then you were on another trip, or nothing was recorded.',
       } satisfies Record<Exclude<BoundaryRule, 'trip after'>, string> as Record<string, string>,
       end: {
         location: 'It ends at its last location.',

@@ -624,7 +624,7 @@ export const es: Texts = {
         geofence: 'Empezó cuando su teléfono notó que había salido, siempre con algo de retraso.',
         'walking readings': 'Empezó con pasos que su teléfono notó antes de la primera ubicación.',
         readings: 'Solo el sensor de movimiento de su teléfono muestra cuándo empezó.',
-        'trip before': 'Empezó donde terminó el viaje o la estancia anterior.',
+        'trip before': 'No empezó antes: hasta entonces usted hacía otro viaje, o no se registraba nada.',
       },
       end: {
         location: 'Terminó en la última ubicación.',

@@ -651,7 +651,8 @@ export const fr: Texts = {
         geofence: 'Il a commencé quand votre téléphone a remarqué votre départ, toujours avec un peu de retard.',
         'walking readings': 'Il a commencé par des pas que votre téléphone a remarqués avant la première position.',
         readings: 'Seul le capteur de mouvement de votre téléphone montre quand il a commencé.',
-        'trip before': 'Il a commencé là où le trajet ou l’arrêt précédent s’est terminé.',
+        'trip before':
+          'Il n’a pas commencé plus tôt : jusque-là, vous faisiez un autre trajet, ou rien n’était enregistré.',
       },
       end: {
         location: 'Il s’est terminé à la dernière position.',
