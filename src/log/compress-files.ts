@@ -39,10 +39,7 @@ export async function archiveFiles(options: ArchiveOptions): Promise<void> {
   if (errors.length > 0) throw errors[0];
 }
 
-/**
- * Runs `work` while no other process rewrites finished files. First removes the temporary files of
- * killed processes.
- */
+/** Removes what killed processes left, then runs `work` while no other process rewrites finished files. */
 export async function withArchiveLock<T>(folder: string, work: () => Promise<T>): Promise<T> {
   const lock = await waitForLock(folder, 'archive');
   try {

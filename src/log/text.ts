@@ -12,7 +12,7 @@ const loneSurrogates = /\p{Cs}/gu;
 // Most texts are plain ASCII, and these checks are faster than the replacements.
 const plainText = /^[ -~]*$/;
 const plainWord = /^[!-~]+$/;
-const plainField = /^[!#-'*+\--~]+$/; // no quotation mark, bracket or comma
+const plainField = /^[!#-'*+\--~]+$/; // no quotation mark, round bracket or comma
 
 const escaped = (c: string): string => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`;
 const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text);
@@ -45,7 +45,7 @@ export function word(text: string): string {
 /** Removes the query of a path, because the log must not contain it. */
 export const pathWord = (path: string): string => word(path.replace(/[?#].*$/s, ''));
 
-/** Returns a word of ASCII without quotes, brackets and commas as it is, other texts as JSON. */
+/** Returns a word of ASCII without quotes, `(`, `)` and commas as it is, other texts as JSON. */
 export function quoted(text: string | null): string {
   if (text === null) return 'null';
   const short = cut(text, maxField);

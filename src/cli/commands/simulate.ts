@@ -27,7 +27,7 @@ const flags = () =>
 
 People are named sim-<seed>-1@example.org and so on.`)
     .option('--users <n>', 'number of people', wholeNumber(1, 100_000), 2)
-    .option('--days <n>', 'number of days for each', wholeNumber(1, 3660), 1)
+    .option('--days <n>', 'number of days for each person', wholeNumber(1, 3660), 1)
     .option('--from <day>', 'first local day; default: chosen so that the last day is yesterday', dayArgument)
     .option('--seed <text>', 'text that decides who is simulated: the same seed gives the same people and days', 'demo')
     .addOption(new Option('--platform <name>', 'kind of phones').choices(['android', 'ios', 'both']).default('both'))
