@@ -71,6 +71,8 @@ const mostGapSpread = 300; // m; the most that a time without a location, such a
 const lengthSpread = 0.25; // standard deviation of ln(length of the line between two stops / length of the ride)
 const worstPair = 14; // A pair of stops is not used if its cost in `bestPair` is larger
 const seenGap = 90; // s; locations closer together than this show the path between them
+/** Scores of a pattern (by hand): an end at its stop adds `end`, the others are subtracted. */
+const scores = { end: 0.8, mostOfDistance: 2.5, mostOfLength: 4, noTrip: 6 }; // `noTrip`: in an hour without trips
 const scoreCutoff = 8; // a pattern is left out if its score cannot come this near to the best score
 
 /** Matches a ride with the network. Returns the evidence for bus and train, and the lines, most probable first. */
@@ -140,16 +142,14 @@ function scorePatterns(ride: Ride, nearStart: NearStops, nearEnd: NearStops): Sc
     const pair = bestPair(ride, pattern, starts, nearEnd.get(pattern) ?? []);
     if (pair === null) continue;
     const { from, to, startOff, endOff, metres } = pair;
-    // By hand: each end scores .8, less up to 2.5 for its distance from the stop. A different length costs up to 4, and
-    // an hour without trips of the pattern costs 6.
     const score =
-      0.8 -
-      Math.min(2.5, startOff) +
-      0.8 -
-      Math.min(2.5, endOff) -
-      Math.min(4, (Math.log(metres / ride.length) / lengthSpread) ** 2 / 2) +
+      scores.end -
+      Math.min(scores.mostOfDistance, startOff) +
+      scores.end -
+      Math.min(scores.mostOfDistance, endOff) -
+      Math.min(scores.mostOfLength, (Math.log(metres / ride.length) / lengthSpread) ** 2 / 2) +
       timeScore(ride.seconds, pattern, from, to) +
-      (isRunning(pattern, ride.localTime) ? 0 : -6);
+      (isRunning(pattern, ride.localTime) ? 0 : -scores.noTrip);
     candidates.push({ pattern, from, to, score });
   }
   // Leave out patterns that cannot come near the best score, because the corridor score takes the most time.
@@ -287,8 +287,7 @@ function corridorScore({ pattern, from, to, between }: Scored, track: Points, pa
     seen += metres[at]!;
     on += metres[at]! * clamp((offLine - place.off) / (offLine - onLine), 0, 1);
   }
-  // The weight of a score grows with its evidence: 1/2 for 400 m of path or 2 stops, 10/11 for 4 km or 20 stops (by
-  // hand).
+  // By hand: the weight of a score grows with its evidence: 1/2 for 400 m or 2 stops, 10/11 for 4 km or 20 stops.
   const corridor = seen === 0 ? 0 : (seen / (seen + 400)) * curveAt(corridorCurve, on / seen);
   const passed = between.filter(({ isPassed }) => isPassed).length;
   const count = between.length;

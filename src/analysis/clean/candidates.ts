@@ -222,7 +222,7 @@ export interface CandidateGroup {
   sampling: Sampling;
   from: number; // times of the first and last location of the group
   to: number;
-  /** With the data up to this time, no further candidate can join the group; null: these data are not loaded yet. */
+  /** The data up to this time show that no further candidate can join the group; null: they are not loaded yet. */
   settledTs: number | null;
   nextTs: number; // start of the next group or of the open trip; infinite: there is none
 }

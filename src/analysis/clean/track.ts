@@ -234,15 +234,13 @@ function spikeAt(a: PlaneLocation, here: PlaneLocation, b: PlaneLocation): numbe
 
 /**
  * State of the Kalman filter at each location. `x`, `vx`, `y`, `vy`: position and speed after the measurement; `mx`,
- * `my`: predicted position. `pp`, `pv`, `vv`: covariance of position and speed; `mpp`, `mpv`, `mvv`: the same,
- * predicted.
+ * `my`: predicted position. `pp`, `pv`, `vv`: covariance of position and speed; `mpp`, `mpv`, `mvv`: predicted.
  */
 const filterOf = (n: number) => floats(n, 'x', 'vx', 'y', 'vy', 'mx', 'my', 'pp', 'pv', 'vv', 'mpp', 'mpv', 'mvv');
 
 /**
- * Smooths the locations from index `from` to before `to` in place: a Kalman filter with a constant-speed model, then
- * the Rauch-Tung-Striebel smoother. Both axes share one covariance. A location far from its prediction gets a larger
- * variance.
+ * Smooths the locations from index `from` to before `to` in place: a Kalman filter of constant speed, then the
+ * Rauch-Tung-Striebel smoother. Both axes share one covariance. A location far from its prediction counts less.
  */
 function smooth(track: Track, variances: readonly number[], from: number, to: number): void {
   const n = to - from;

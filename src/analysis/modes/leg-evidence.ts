@@ -42,10 +42,11 @@ export const legFeatures = [
 /** A leg with its features, and its relation to the previous leg by vehicle or bicycle. */
 export interface LegEvidence extends Leg {
   features: number[];
-  possible: boolean[]; // by mode: false if the leg is faster than this mode can be
+  possible: boolean[]; // by mode: false if the leg is 500 m or longer, and faster than this mode can be
   fastest: number; // m/s, the 95 % quantile of the speeds in the leg
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
+  // How the leg follows the leg `before`, see `pairFeatures` in `mode-crf.ts`:
   near: number; // 0 to 1: the leg begins where the leg `before` ended; at least `parked`
   parked: number; // 0 to 1: the user parked after the leg `before` and came back to the vehicle
   waited: number; // s of waiting before the leg, times `1 - parked`: people do not wait for a parked vehicle
@@ -56,7 +57,7 @@ type Decoded = { segments: readonly Segment[]; track: Track; cells: Cells };
 /** Thresholds: "physical", or chosen "by hand" on the developers' own recorded days. */
 export const legLimits = {
   highestAverages: modes.map(fastestIn), // m/s by mode (physical)
-  least: 500, // m; a shorter leg may have any average speed (by hand)
+  least: 500, // m; a shorter leg may have any average speed, but a section may not (by hand)
   stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
   parked: 60, // m; width of the Gaussian kernel between two positions of a parked vehicle (by hand)
   /** Seconds of waiting before a leg, and of walking before and after it, that few drivers of cars need (by hand) */

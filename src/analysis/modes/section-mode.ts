@@ -49,10 +49,7 @@ const modesByState = [
 /** For a section that is too fast for all probable modes of its leg: a train, the fastest of the five modes. */
 const noneIsPossible = [0, 0, 0, 0, 1];
 
-/**
- * m/s (physical). A flight has a mean above `average`, or a mean above `averageWithPeak` and a 95 % quantile above
- * `average`.
- */
+/** m/s (physical). A flight has a mean over `average`, or over `averageWithPeak` with a 95 % quantile over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 const byAir = asMode('AIR_OR_HSR', 1);
@@ -71,6 +68,7 @@ export function sectionMode(decoded: DecodedGroup, section: Leg, average: number
   const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[section.state]!;
   const covered = legs[i]?.features[coveredFeature] ?? 0;
   const sharpness = motions.length > 0 ? 1 : sharpnessUnread.none + sharpnessUnread.all * covered;
+  // Unlike `possible` of legs, also false if a section shorter than 500 m is too fast.
   const isPossible = legLimits.highestAverages.map((limit) => average <= limit);
   const sharpened = own.map((p, m) => (isPossible[m] ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
@@ -95,7 +93,7 @@ function confidenceCap(found: number[], leg?: LegEvidence, line?: TransitEvidenc
   return walks >= 1 ? confidenceLimits.walked : confidenceLimits.vehicle;
 }
 
-/** Lowers the highest probability to `most`: adds equal shares for all possible modes, or for vehicles only. */
+/** Lowers the highest probability to `most`, and spreads the rest. The most probable mode stays the most probable. */
 function limitConfidence(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
   const p = Math.max(...probabilities);
   const isVehicle = probabilities.indexOf(p) >= vehicle;
