@@ -4,7 +4,7 @@ import { distance, type LatLon } from '../model/geo/distance.ts';
 import { keys } from '../model/keys.ts';
 import { sourceOf } from '../model/sources.ts';
 import { justBefore, type TimeRange } from '../model/time.ts';
-import { type EntryPart, type EntrySelection, entryPages } from '../store/paging.ts';
+import { type EntrySelection, type EntryStore, entryPages } from '../store/paging.ts';
 import type { ChunkFacts, Store } from '../store/store.ts';
 import type { FlagInputs, Mark } from './flags.ts';
 import type { Unobserved } from './observed-time.ts';
@@ -43,9 +43,9 @@ export async function flagInputsWithin(
   userId: string,
   range: TimeRange,
 ): Promise<(part: TimeRange) => ReadFlagInputs> {
-  const read = async (part: EntryPart, query: EntrySelection): Promise<Sighting[]> => {
+  const read = async (store: EntryStore, query: EntrySelection): Promise<Sighting[]> => {
     const found: Sighting[] = [];
-    for await (const { entries, received_ts } of entryPages(part, userId, { ...query, limit: 5000 })) {
+    for await (const { entries, received_ts } of entryPages(store, userId, { ...query, limit: 5000 })) {
       for (const [i, entry] of entries.entries()) {
         const { write_ts } = entry.metadata;
         const [at, location] = query.time === 'ts' ? [dataTime(entry.data)!, toLocation(entry)] : [write_ts, null];

@@ -4,7 +4,7 @@ import { correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { withLabels } from '../diary/labels/add-labels.ts';
 import { dataTime, type Entry } from '../model/entry.ts';
 import { addDays, isTimeZone, justAfter, localDay, maxTime, minTime } from '../model/time.ts';
-import { type EntryPart, type EntrySelection, entryPages, everyEntry } from '../store/paging.ts';
+import { type EntrySelection, type EntryStore, entryPages, everyEntry } from '../store/paging.ts';
 import type { Store } from '../store/store.ts';
 import { toFlatGeoJson } from './trips-geojson.ts';
 
@@ -69,8 +69,8 @@ async function pendingIdentities(
   return found;
 }
 
-async function* entriesOf(part: EntryPart, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry[]> {
-  for await (const { entries, received_ts } of entryPages(part, userId, query))
+async function* entriesOf(store: EntryStore, userId: string, query: EntrySelection): AsyncGenerator<ExportedEntry[]> {
+  for await (const { entries, received_ts } of entryPages(store, userId, query))
     yield entries.map(({ metadata, data }, i) => ({ metadata, data, received_ts: received_ts[i]! }));
 }
 

@@ -10,7 +10,8 @@ import type { EntryPage, EntryQuery, ErrorRow, Store, Trips, Usercache } from '.
 /** Rows per request. Links are large: each holds the whole path of its trip. */
 const pageSizes = { users: 500, entries: 500, errors: 500, links: 50 };
 
-export type EntryPart = Pick<Usercache, 'find'>;
+/** The usercache or the timeseries. */
+export type EntryStore = Pick<Usercache, 'find'>;
 
 export type EntrySelection = Omit<EntryQuery, 'limit'> & { limit?: number };
 
@@ -32,16 +33,16 @@ export function everyUser({ users }: Pick<Store, 'users'>, { limit = pageSizes.u
 }
 
 /** Yields the entries of a query part by part. */
-export async function* entryPages(part: EntryPart, userId: string, selection: EntrySelection): Sequence<EntryPage> {
+export async function* entryPages(store: EntryStore, userId: string, selection: EntrySelection): Sequence<EntryPage> {
   const query: EntryQuery = withFields(selection, { limit: selection.limit ?? pageSizes.entries });
   const slices = startSlices();
-  let page = await part.find(userId, query);
+  let page = await store.find(userId, query);
   for (;;) {
     yield page;
     if (page.next === null) return;
     // An embedded store answers at once. Without a pause a long history would block the event loop.
     if (slices.isOver()) await slices.next();
-    page = await part.find(userId, withFields(query, { after: page.next }));
+    page = await store.find(userId, withFields(query, { after: page.next }));
   }
 }
 

@@ -183,10 +183,7 @@ export interface Studies {
 export interface Managers {
   byName(name: string): Promise<ManagerRecord | null>;
   list(): Promise<ManagerRecord[]>;
-  /**
-   * Replaces the record by the result of `change`, or removes the record if the result is null. May
-   * repeat `change`.
-   */
+  /** Replaces the record by the result of `change`; null: removes the record. May repeat `change`. */
   change(name: string, change: (before: ManagerRecord | null) => ManagerRecord | null): Promise<ManagerRecord | null>;
 }
 
@@ -265,10 +262,11 @@ export interface Usercache {
    * Stores the content of a put in one transaction.
    * - `entries` by identity: a later entry replaces an earlier one.
    * - `unusable` in the error timeseries, once per content: a repetition counts as another attempt.
-   * An unusable entry with an identity replaces the pending entry and the error of its identity,
-   * and keeps their first receipt and earlier failures. If the same put has a usable entry with the
-   * identity, only the usable entry is stored.
    * - `note` in the profile.
+   *
+   * An unusable entry that has an identity replaces the pending entry and the error of this identity.
+   * The new error keeps the first receipt and the number of failures. If the same put has a usable
+   * entry with the identity, only the usable entry is stored.
    *
    * A result is `updated` if the store has the identity, or if it occurs earlier in the put. The
    * caller must not change the content before the promise settles.
@@ -279,7 +277,7 @@ export interface Usercache {
    * judged: accepted entries to the timeseries, others to the error timeseries. The pipeline state
    * records the changed data time. May judge an entry repeatedly. Throws `MOBILITY_LEASE_LOST`.
    */
-  move(userId: string, part: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
+  move(userId: string, due: { at: number; limit: number }, lease: Lease, judge: Judge): Promise<Moved>;
   find(userId: string, query: EntryQuery): Promise<EntryPage>;
   count(userId: string): Promise<number>;
   keys(userId: string): Promise<string[]>;

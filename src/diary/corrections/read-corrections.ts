@@ -8,7 +8,7 @@ import { type Correction, correctionKinds, type Stated } from '../../model/corre
 import type { Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
 import { day, type TimeRange } from '../../model/time.ts';
-import { type EntryPart, entryPages } from '../../store/paging.ts';
+import { type EntryStore, entryPages } from '../../store/paging.ts';
 
 /** Limits for a user, by hand, because each read of trips reads all corrections of the user. */
 export const mostCorrections = { active: 1000, inAll: 2000 };
@@ -17,8 +17,8 @@ export const mostCorrections = { active: 1000, inAll: 2000 };
 const mostRead = mostCorrections.inAll + mostCorrections.active;
 
 export interface CorrectionStore {
-  timeseries: EntryPart;
-  usercache?: EntryPart;
+  timeseries: EntryStore;
+  usercache?: EntryStore;
   corrections?: readonly Stated[];
 }
 
@@ -35,9 +35,9 @@ export async function readCorrections(
   return [...all.values()].sort((a, b) => a.write_ts - b.write_ts).slice(0, mostRead);
 }
 
-async function correctionsIn(part: EntryPart, userId: string): Promise<Stated[]> {
+async function correctionsIn(store: EntryStore, userId: string): Promise<Stated[]> {
   const found: Stated[] = [];
-  for await (const page of entryPages(part, userId, { keys: [keys.correction], time: 'write_ts' })) {
+  for await (const page of entryPages(store, userId, { keys: [keys.correction], time: 'write_ts' })) {
     for (const [i, entry] of page.entries.entries()) found.push(...parseCorrection(entry, page.received_ts[i]!));
     if (found.length >= mostRead) break;
   }
@@ -103,7 +103,7 @@ export const tooManyCorrections = 'too_many_corrections';
 export const limitText = `expected at most ${mostCorrections.active} active corrections of a person, and at most ${mostCorrections.inAll} in all, counting undone corrections and undos`;
 
 export async function beyondLimit(
-  store: { timeseries: EntryPart; usercache: EntryPart },
+  store: { timeseries: EntryStore; usercache: EntryStore },
   userId: string,
   entries: readonly Entry[],
 ): Promise<ReadonlySet<Entry>> {

@@ -16,6 +16,10 @@ export interface Labels {
   ofTrip(startTs: number): UserInput;
   /** `enterTs`, `exitTs`: null if the stay has no start or no end. */
   ofStay(enterTs: number | null, exitTs: number | null): UserInput;
+  /**
+   * The trip with the modes of its labels, for pages, exports, month reports and flags. Documents, derived
+   * entries, `mobility diary` and `explain` keep the modes, and show labels beside them or not at all.
+   */
   stated<T extends Pick<BriefTrip, 'start_ts' | 'sections'>>(trip: T): T;
   readonly labelledTrips: number; // trips with a label or a survey
 }

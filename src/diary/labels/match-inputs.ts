@@ -47,7 +47,7 @@ export function findSpan<Of extends Span>(
   return best;
 }
 
-/** An input without a start must end within the span. */
+/** An input with a start must begin within the span, an input without a start must end within it. */
 function beginsWithin(span: Span, start: number | null, end: number | null): boolean {
   if (start !== null) return start >= span.start && start < span.end;
   return end! > span.start && end! <= span.end + slack;

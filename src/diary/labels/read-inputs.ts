@@ -1,7 +1,7 @@
 import { convert, interpretEntry, present } from '../../intake/converters/convert.ts';
 import { type Entry, identityOf, identityText } from '../../model/entry.ts';
 import { justAfter, type TimeRange } from '../../model/time.ts';
-import { type EntryPart, everyEntry } from '../../store/paging.ts';
+import { type EntryStore, everyEntry } from '../../store/paging.ts';
 import type { Store } from '../../store/store.ts';
 import type { ChainStore } from '../corrections/corrected-trips.ts';
 import { type Input, inputKeyNames, inputKeys, inputOf } from './input-keys.ts';
@@ -58,10 +58,10 @@ async function readNewest(
   const limit = isBounded ? atOnce : most;
   const bounded = Number.isFinite(limit) ? { descending: true, limit } : {};
   const query = { keys, time: 'ts', from: from - longestInput, to: justAfter(to), ...bounded } as const;
-  const read = async (part: EntryPart): Promise<Entry[]> => {
+  const read = async (from: EntryStore): Promise<Entry[]> => {
     const entries: Entry[] = [];
     let characters = 0;
-    for await (const entry of everyEntry(part, userId, query)) {
+    for await (const entry of everyEntry(from, userId, query)) {
       if (isBounded) characters += JSON.stringify(entry.data).length;
       if (characters > mostOfAnswer) break;
       entries.push(entry);

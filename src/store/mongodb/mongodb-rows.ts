@@ -64,6 +64,7 @@ class ScopedRows {
     this.#scope = scope;
   }
 
+  /** Reading the account of the user in a write also changes and so locks it, see `#touchedAccount`. */
   async find<Row>(table: Table<Row>, query: Query<Row>, columns?: Columns<Row>): Promise<Row[]> {
     const isAccount =
       this.#scope.user !== null && table.name === accounts.name && filterOf(query.where).user === this.#scope.user;
@@ -102,7 +103,7 @@ class ScopedRows {
     if (matchedCount > 0 && this.#mayHaveParts(table)) await this.#removeParts(table, rows);
     if (pieces.length > 0) {
       this.#hasParts = true;
-      this.#isTouched = false;
+      this.#isTouched = false; // `touchAccount` must still store `hasParts`
       await this.put(parts, pieces);
     }
     return documents.map(({ sum }) => sum);

@@ -59,7 +59,7 @@ export const managers = table('managers', {
   key: ['name'],
 });
 
-/** A row comes after all parts of its zip: an interrupted `add` leaves none. `index`: packed text. */
+/** Written after its parts, so an interrupted `add` leaves parts only. `index`: packed text. */
 export const feeds = table('feeds', {
   columns: { id: 'text', facts: 'text', index: 'bytes' },
   key: ['id'],

@@ -4,6 +4,7 @@ import { compareTexts } from '../../model/text-order.ts';
 import type { StoredEntries, StoredEntry } from '../chunks/chunk.ts';
 import type { EntryCursor, EntryPage, EntryQuery } from '../store.ts';
 
+/** A chunk or batch that a query may have to open. */
 export interface PagePart {
   /** The smallest and largest time of the entries. */
   from: number;

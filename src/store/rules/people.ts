@@ -170,7 +170,7 @@ async function enrol(rows: WritableRows, uuid: string, enrolment: Enrolment): Pr
   return { enrolled: user, study, lastHour: lastHour + 1 };
 }
 
-/** Keeps the study tokens of an erased user from joining again. Rows name no user and no time. */
+/** Prevents a join with a study token of an erased user. The rows name no user and no time. */
 export async function keepErasedTokens(rows: WritableRows, user: string): Promise<void> {
   const study = (await personBy(rows, { uuid: user }))?.study;
   if (study === undefined) return;
