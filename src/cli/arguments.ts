@@ -1,5 +1,4 @@
-// Parses the values of flags before the command begins, so that a mistake is reported as wrong
-// usage.
+// Parses the values of flags before the command begins, so a mistake is reported as wrong usage.
 import { Command, InvalidArgumentError } from '@commander-js/extra-typings';
 import { usageError } from '../model/mobility-error.ts';
 import { addDays, addUtc, dayRange, isDay, isTimeZone, localDateTime, localDay, timeOnClocks } from '../model/time.ts';

@@ -15,7 +15,7 @@ export async function pipelineOptions(context: CommandContext): Promise<Pipeline
   return { log, now: context.now, owner, leaseSeconds };
 }
 
-/** On Ctrl-C, releases the lease of the user that the returned function was last called with. */
+/** On Ctrl-C, releases the lease of the user given to the last call of the returned function. */
 export function releaseWhenStopped(context: CommandContext, store: Store, owner: string): (userId: string) => void {
   let current: string | null = null;
   const releaseLease = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-// Starts processes that share the users of a command. The parent sends tasks to these processes.
+// Starts processes for the work of a command. The parent sends them tasks: users to process.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { type ErrorCode, errorText, isMobilityError, MobilityError, usageError } from '../model/mobility-error.ts';

@@ -44,7 +44,7 @@ export interface TimeSpan extends TimeRange {
 export interface ObservedDay {
   day: string;
   zone: string; // the user's time zone at `from`
-  /** The midnight of the user's zone, or the time of a change of the zone that skips midnight. */
+  /** Midnight in the user's zone, or when the user came into a zone where midnight had passed. */
   from: number;
   to: number;
   spans: TimeSpan[];
@@ -151,7 +151,7 @@ function collectGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observ
 }
 
 function storedGaps({ links, observed }: Pick<ObservedSource, 'links' | 'observed'>): Silence[] {
-  // The state (`observed`) has the gaps after the last final link.
+  // The state (`observed`) has the gaps after the last final link, also the gaps of drafts.
   const final = links.filter(({ kind }) => kind !== 'draft');
   return [...final.flatMap(({ silences = [] }) => silences), ...(observed?.silences ?? [])];
 }
@@ -210,7 +210,7 @@ function dayOf(from: number, to: number, known: Known): Omit<ObservedDay, 'day' 
     const cause = isStated ? undefined : causes.find(isAround);
     // While the clock is wrong, times of entries do not show a stay.
     const hasWrongTimes = !isMoving && cause?.reason === 'clock wrong';
-    // A time of a trip without locations is no gap, because the trip may lead through a tunnel.
+    // Within a trip, time without locations is no gap, because the trip may lead through a tunnel.
     const isGap = (part: Unobserved): boolean => isAround(part) && !(isMoving && part.reason === 'no location');
     const gap = isStated ? undefined : (gaps.find(isGap) ?? (hasWrongTimes ? cause : undefined));
     const exclusion = isStated ? undefined : excluded.find(isAround);

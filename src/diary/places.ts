@@ -62,7 +62,7 @@ export interface KeptPlaces {
   named: [ts: number, place: number][];
 }
 
-/** Groups stays into places. The last name of a place counts. `kept`: places that the store has. */
+/** Groups stays into places. A place has its last name in `names`. `kept`: what an earlier run stored. */
 export const groupPlaces = (...of: Parameters<typeof placesInSteps>): Promise<Places> => inSlices(placesInSteps(...of));
 
 /** Yields between steps, because a person may have thousands of stays. */
@@ -250,7 +250,7 @@ export async function placesUntil(
   };
 }
 
-const correctionReach = 14 * day; // a correction changes no trip that ended this long before it
+const correctionReach = 14 * day; // a correction changes only trips that ended at most this long before it
 
 export function keptKey(until: number, retained: PipelineState['retained'], corrections: readonly Stated[]): string {
   // Ignore corrections of modes, because they do not change where a trip begins or ends.

@@ -94,7 +94,7 @@ async function* readRange<Link extends BriefRecord>(
   { from, to, zone, fixed }: DayRange & { zone: string; fixed: readonly Unobserved[] },
   readLinks: ReadLinks<Link>,
 ): AsyncGenerator<Day<Link>, undefined> {
-  // Time zones differ from UTC by 14 h at most.
+  // Local days begin and end within 26 h of noon in UTC, and a trip of the last day may end 24 h after it.
   const noon = (day: string): number => startOfDay(day, 'UTC') + 43_200;
   const around = { from: noon(from) - 2 * day, to: noon(to) + 2 * day };
   const read = await readFlagInputs(store, userId, around);

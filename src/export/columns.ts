@@ -216,7 +216,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('speed_ms', 'number', 'speed as the phone reports it', 'm/s'),
     column('bearing_deg', 'number', 'direction, clockwise from north', 'degree'),
     column('source', 'text', 'android, ios, or the program that sent it'),
-    column('used', 'boolean', 'true if the analysis can use it; it may still prefer another phone'),
+    column('used', 'boolean', 'true if the analysis can use the location; it may prefer another phone'),
     choice('reason', `why the analysis cannot use it: ${reasonList}`, Object.keys(fixReasons)),
     column('geometry', 'geometry', 'position'),
   ],

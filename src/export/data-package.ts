@@ -26,7 +26,7 @@ function protection({ pseudonyms, coarse }: Treatment): { protected: string[]; n
     hidden.push(`where in its cell of ${coarse} m a stay lies: ${shown} do not reveal it`);
     open.push(
       `the cells themselves: a cell of ${coarse} m in which few people live or work`,
-      `visible paths and their times, more than ${1.5 * coarse} m away from every cell with stays of the person`,
+      `the paths that the export shows, and their times: more than ${1.5 * coarse} m away from every cell with stays of the person`,
       'people whose paths or times are known from other data, such as another export of the same people',
     );
   }

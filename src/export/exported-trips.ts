@@ -88,8 +88,7 @@ export async function* everyTrip(source: Source, range = {}): AsyncGenerator<Kep
   let end = Number.NEGATIVE_INFINITY;
   for await (const { untracked, ...record } of everyExactTrip(source)) {
     const trip = coarseTrip(record.trip, cells, end);
-    // Untracked time begins at the end of the trip before: its true start would show the hidden
-    // path.
+    // Untracked time begins where the trip before ends: its true start would show the hidden path.
     yield { ...record, trip, untracked: untracked && { ...untracked, start_ts: end } };
     end = trip.end_ts;
   }

@@ -28,10 +28,7 @@ export interface MonthReport extends Disclosed {
 /** Days after the end of a month in which phones may still push entries of the month. */
 export const daysToSettle = 7;
 
-/**
- * True if the month is complete. Two reports of an incomplete month would reveal the few people who
- * sent data in between.
- */
+/** Two reports of an incomplete month would reveal the few people who sent data in between. */
 export const isSettled = (month: string, today: string): boolean =>
   addDays(daysOfMonth(month).to, daysToSettle) < today;
 

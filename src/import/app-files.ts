@@ -47,7 +47,7 @@ export const overland: FileFormat = {
   read: readOverland,
 };
 
-/** Features and characters, at most, for a call of `fromOverland`. The app sends 1000 features. */
+/** The most features and characters in one call of `fromOverland`. The app sends 1000 features. */
 const batchSize = 1000;
 const batchLength = 1024 * 1024;
 

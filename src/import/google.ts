@@ -69,7 +69,7 @@ function* monthFound(value: JsonObject, where: string): Generator<Found> {
   if (type !== null && type !== motionTypes.UNKNOWN && start !== null) yield motionFound(start, type);
 }
 
-/** Until 2022, times in `Records.json` were texts of milliseconds. */
+/** Until 2022, times in `Records.json` were milliseconds since the epoch, as texts. */
 function* recordFound(record: JsonObject, where: string): Generator<Found> {
   yield locate(record, timeOf(record.timestamp ?? record.timestampMs), where, {
     altitude: numberFrom(record.altitude),
@@ -136,7 +136,7 @@ function* signalFound({ position, activityRecord }: JsonObject, where: string): 
     const { probableActivities, detectedActivities, timestamp } = activityRecord;
     const found = mostProbable(probableActivities ?? detectedActivities);
     const ts = timeOf(timestamp);
-    if (found === null || ts === null) yield { skipped: 'an activity that is not known' };
+    if (found === null || ts === null) yield { skipped: 'an unknown activity' };
     else yield motionFound(ts, found.type, found.percent);
   } else {
     yield { skipped: 'a signal without a place, such as a scan for networks' };

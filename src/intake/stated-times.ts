@@ -1,5 +1,4 @@
-// Bounds of the times in corrections: from 1990 to a day after the receipt, and ranges of up to 7
-// days.
+// Bounds the times in corrections: from 1990 to a day after the receipt, ranges of up to 7 days.
 import { type Correction, correctionKinds } from '../model/correction.ts';
 import { type Entry, identityOf } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';

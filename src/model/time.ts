@@ -88,10 +88,7 @@ export function zoneNamed({ metadata }: Entry): string | null {
   return isTimeZone(metadata.time_zone) ? metadata.time_zone : null;
 }
 
-/**
- * Returns the seconds by which a zone is ahead of UTC. Throws a `RangeError` for an unknown zone or
- * an invalid time.
- */
+/** Seconds by which a zone is ahead of UTC. Throws `RangeError` for an unknown zone or an invalid time. */
 export function zoneOffset(zone: string, ts: number): number {
   if (zone === 'UTC') return 0;
   const found = findZone(zone);

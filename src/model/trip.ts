@@ -1,5 +1,4 @@
-// Trips and their parts. Without a comment, times are seconds since the epoch, lengths m, durations
-// s.
+// Trips and their parts. Without a comment, times are s since the epoch, lengths m, durations s.
 
 /** `[longitude, latitude]`, degrees WGS84. */
 export type Position = [longitude: number, latitude: number];

@@ -1,5 +1,4 @@
-// Finds the local days whose documents the phone gets, and the obsolete documents of a user. Used by the pipeline and
-// by `mobility purge-keys`.
+// Finds the days whose documents the phone gets, and obsolete documents, for the pipeline and `mobility purge-keys`.
 import { type ChainStore, correctedTrips } from '../diary/corrections/corrected-trips.ts';
 import { configKeys, dayKey } from '../model/keys.ts';
 import { addDays, localDay } from '../model/time.ts';

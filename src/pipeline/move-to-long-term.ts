@@ -1,5 +1,4 @@
-// Stage "move to long term": moves pending entries to the timeseries, or to the error timeseries if a converter rejects
-// them.
+// Stage "move to long term": moves pending entries to the timeseries, rejected entries to the error timeseries.
 import { ConversionError, convertedTime } from '../intake/converters/convert.ts';
 import { line } from '../log/messages.ts';
 import { quoted } from '../log/text.ts';

@@ -19,10 +19,7 @@ export interface AllOptions extends PipelineOptions {
   parallel?: number;
   /** Runs the pipeline for one user, for example in another process. Default: `runPipeline`. */
   run?: (userId: string) => Promise<UserReport>;
-  /**
-   * s after its start, the run begins no more users whose only work is trips of an older analysis version or of other
-   * feeds. Default: no limit.
-   */
+  /** s after which the run begins no more users with outdated trips only, see `usersWithWork`. Default: no limit. */
   outdatedSeconds?: number;
   signal?: AbortSignal; // once aborted, the run finishes the users in progress and begins no others
   onUser?: (report: UserReport, done: number) => void; // after each user who had work
@@ -145,7 +142,8 @@ async function expectStore(store: Store): Promise<void> {
 
 /**
  * Yields the users with work, and counts the others as `nothing_new`. Users whose only work is trips of another
- * analysis version or of other feeds come last, because they may take hours. At least one such user is yielded.
+ * analysis version or of other feeds come last, because they may take hours. At least one such user is yielded, even if
+ * `outdatedSeconds` are over.
  */
 async function* usersWithWork(
   store: Store,
@@ -193,8 +191,8 @@ async function* userPages(store: Store): AsyncGenerator<string[]> {
 }
 
 /**
- * Tries again after the lease that another run held at the first try. Waits until
- * - the lease was renewed: its owner is alive and does the work, so the user stays `busy`,
+ * Runs a user again whose lease another run held at the first try. Before that, waits until
+ * - the lease was renewed: its owner is alive and does the work, so this run finds the user `busy` again,
  * - the lease has ended, by the store's clock,
  * - the term of the lease is over, in case clocks differ,
  * - the signal is aborted: then there is no second try.

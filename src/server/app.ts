@@ -112,8 +112,7 @@ function logCalls(parts: AppParts, base: string): MiddlewareHandler<ServerEnv> {
       };
       if (outgoing === undefined || outgoing.closed) leaveAll();
       else outgoing.once('close', leaveAll);
-      // If the caller was erased during a long call, the log is scrubbed already, and END must not
-      // name them.
+      // If the caller was erased during the call, the log is scrubbed already: END must not name them.
       const { caller } = call;
       const mayBeErased = took > longCall && caller !== null;
       end(status, mayBeErased && !(await users.isActive(caller.uuid).catch(() => false)));

@@ -56,8 +56,7 @@ export function answerCaller(route: Route, server: Server) {
 
     // 3. Authenticate the caller if that is not done yet. Count the bytes.
     const { token: known, refusal } = sender;
-    // In a body of any form, the token's field may mean something else, so a token that was accepted
-    // before takes precedence.
+    // In a body of any form, this field may mean something else: an accepted token takes precedence.
     const token = takesAnything && known !== null ? known : tokenOf(body, tokenField, known);
     if (token === null) {
       if (route.answerWithoutToken !== undefined && isValid(body))

@@ -1,5 +1,4 @@
-// Limits of one caller in one process. Routes and pages store entries only through
-// `CallerLimiter.put`.
+// Limits of a caller in a process. Routes and pages store entries through `CallerLimiter.put` only.
 import type { Config } from '../config.ts';
 import { beyondLimit, limitText, tooManyCorrections } from '../diary/corrections/read-corrections.ts';
 import { type CheckedEntry, isEntry, tooManyKeys, tooManyStatements } from '../intake/check-entry.ts';
@@ -112,7 +111,7 @@ export class CallerLimiter {
     this.#counts.callsPerDay.add(user.uuid);
   }
 
-  /** Counts a call until the returned function is called. Throws a 429 `Problem` at the limit. */
+  /** Counts a call as open until the returned function is called. Throws a 429 `Problem` at the limit. */
   openCall(userId: string): () => void {
     const caller = this.#of(userId);
     if (caller.openCalls >= mostOpen) {

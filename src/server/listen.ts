@@ -123,7 +123,7 @@ const headersTimeout = { usual: 20_000, crowded: 5_000 };
 /**
  * Runs the calls of a connection one after another, and closes idle connections if there are too
  * many. Allows at most `most` connections, and a tenth of them from one address that is not in `proxies`.
- * Beyond 90 % of `most`, each new connection closes the oldest connection without a call.
+ * Beyond 90 % of `most`, each new connection closes the connection that has been idle for longest.
  */
 function limitConnections(server: Server, most: number, proxies: BlockList) {
   // Connections with an unanswered call. `waiting` has functions that start the further calls that

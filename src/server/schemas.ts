@@ -1,5 +1,4 @@
-// JSON Schemas of the bodies and answers of routes. `intake/check-entry.ts` checks the entries
-// themselves.
+// JSON Schemas of bodies and answers of routes. `intake/check-entry.ts` checks the entries in them.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 import { type JsonObject, kindOf } from '../model/json.ts';
 import { badRequest } from './problem.ts';

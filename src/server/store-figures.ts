@@ -34,7 +34,7 @@ async function count(store: Store, now: number): Promise<string> {
   const failed = gauge('failed_users', 'Users whose last run failed');
   const lastRun = gauge('last_run_timestamp_seconds', 'When the pipeline last had work');
   const ended = gauge('runs_last_hour', 'Users whose last run ended within the last hour', 'result');
-  const runSeconds = gauge('run_seconds', 'Time of the last run of a user, if it ended within the last hour', 'at');
+  const runSeconds = gauge('run_seconds', "How long a user's last run with work took, if in the last hour", 'at');
   const lag = gauge('diary_lag_seconds', 'Time from the first pending push to its processing, or to now', 'at');
   for (const reason of reasons) rejected.set({ reason }, 0);
   for (const result of ['done', 'failed']) ended.set({ result }, 0);

@@ -41,8 +41,7 @@ const protect = secureHeaders({
     baseUri: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // A proxy may log `Referer`, so the header names only the host. With `no-referrer`, browsers would
-  // send forms without `Origin`.
+  // `Referer` names only the host: a proxy may log it. `no-referrer` would leave forms without `Origin`.
   referrerPolicy: 'strict-origin',
   // The header is not set, because other services of the host may not support TLS.
   strictTransportSecurity: false,
@@ -219,8 +218,7 @@ async function formBody(
   { address, type, limit }: { address: string; type: string; limit: number },
 ): Promise<Buffer> {
   const { headers } = c.req.raw;
-  // Browsers send one or both headers with a form. Other programs must still know the form's
-  // secret.
+  // Browsers send one or both headers with a form. Other programs must know the form's secret.
   if (headers.has('Sec-Fetch-Site') || headers.has('Origin')) {
     const own = [new URL(address).host, new URL(c.req.url).host];
     const refuseForeign = csrf({ origin: (origin) => URL.canParse(origin) && own.includes(new URL(origin).host) });

@@ -1,5 +1,4 @@
-// An Android phone records a location every 30 seconds of a trip, and ends the trip five minutes
-// after arrival.
+// An Android phone records a location every 30 s of a trip, and ends it five minutes after arrival.
 import type { Entry } from '../model/entry.ts';
 import { keys } from '../model/keys.ts';
 import { formatForPeople } from '../model/time.ts';

@@ -1,5 +1,4 @@
-// Makes a GTFS feed of the buses and trains of simulated people: a line for each person, with a
-// departure every 10 minutes.
+// Makes a GTFS feed for simulated people: each has a line of buses or trains, every 10 minutes.
 import { zipStream } from '../export/zip-stream.ts';
 import { addDays } from '../model/time.ts';
 import { planDay } from './plan-day.ts';

@@ -134,7 +134,7 @@ function checkZones({ env, zone, now }: Host): Check {
     return sound('zones', `host time ${zone}, time zone data of ${tz}`);
   return {
     ...sound('zones', `host time ${zone}; the time zone data of this Node, ${tz}, are old: local times may be wrong`),
-    next: 'install a newer Node; where a zone has changed, mobility rebuild --all --zone NAME',
+    next: 'install a newer Node; then run mobility rebuild --all --zone NAME for each zone whose rules have changed',
   };
 }
 

@@ -1,5 +1,4 @@
-// Runs long work in slices, one in each pass of the event loop, so that a short call waits for at
-// most one slice.
+// Runs long work in slices, one in each pass of the event loop: a short call waits for one at most.
 
 const sliceLength = 2; // ms
 

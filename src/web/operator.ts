@@ -10,7 +10,7 @@ import { answerOf, formButton, type ManagerCall, type WebAnswer } from './web.ts
 
 const gibibyte = 1024 ** 3;
 
-const mostNamed = 50; // people whose refused phones the page lists
+const mostNamed = 50; // the most people with refused phones that the page lists
 
 async function sumFigures({ store, now }: ManagerCall) {
   const sum = { people: 0, reminders: 0, waiting: 0, setAside: 0, faults: 0, failed: 0, lastRun: 0, lag: 0 };

@@ -197,7 +197,7 @@ export async function sendReminders(call: StudyCall): Promise<WebAnswer> {
   return fileAnswer(`${csvLine(names.split(' '))}${lines.join('')}`, `${study.name}-reminders.csv`, csvType);
 }
 
-/** Returns a text in the language of the study; null if the person cannot repair the phone. */
+/** Returns a letter in the language of the study; null if the person cannot repair the phone. */
 function letterTo({ broken }: StudyPerson, { study, t }: StudyCall): string | null {
   const own = textsFor([study.language ?? t.language]);
   const words = broken === null || broken.code === 'stopped' ? undefined : own.mine.phoneWords[broken.code];

@@ -36,7 +36,7 @@ At SIGTERM or Ctrl-C, the server finishes the running calls.`)
           return {};
         }
         const config = context.config(flags);
-        // Loaded only here: `--help` and the process of an archive need no server and start sooner.
+        // Loaded only here: `--help` and the process that makes an archive need no server and start sooner.
         const { runServer } = await import('../../server/run-server.ts');
         await runServer({
           config,

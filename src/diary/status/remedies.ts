@@ -89,7 +89,7 @@ const remedies: Record<BreakageCode, (facts: Facts) => { detail?: string; next: 
   },
   encrypted: ({ name, rejected }) => ({
     detail: `${counted(rejected, 'message is', 'messages are')} rejected.`,
-    next: `ask ${name} to remove the encryption key in the settings of the app; the connection is encrypted without it (${phones})`,
+    next: `ask ${name} to remove the encryption key in the settings of the app; the connection is encrypted also without it (${phones})`,
   }),
   unknown_messages: ({ name, rejected }) => ({
     detail: `${counted(rejected, 'message is', 'messages are')} rejected.`,

@@ -26,7 +26,7 @@ const speeds: Readonly<Record<string, number>> = {
   ...{ kn: knot, kt: knot, kts: knot, knot, knots: knot, mph, milesperhour: mph },
 };
 
-/** Names in lower-case letters and digits, the most specific first. `units`: factors by ends. */
+/** Names in lower-case letters and digits, the most specific first. `units`: a name may end with a unit. */
 const table: readonly [field: Field, names: string, units?: Readonly<Record<string, number>>][] = [
   ['time', 'fixtime timestamp time datetime timeutc utctime utc'],
   ['time', 'recordedat trackedat capturedat when tst ts t timelong'],

@@ -34,7 +34,7 @@ async function* readTcx(file: SourceFile, { onBytes }: SourceReadOptions): Async
   }
 }
 
-/** `point`: the attributes of an element, and the texts of inner elements, such as `ele`. */
+/** Yields these elements. `point`: their attributes, and the texts of inner elements such as `ele`. */
 async function* pointsIn(file: SourceFile, onBytes: OnBytes, elements: readonly string[]) {
   let point: Record<string, string> | null = null;
   let creator: string | undefined;

@@ -31,7 +31,7 @@ export function timeFrom(value: JsonValue | undefined): number | null {
   return Number.isFinite(ms) ? ms / 1000 : null;
 }
 
-/** Copies the fields in `names`. Other fields may contain tokens, or name networks or people. */
+/** Copies the fields in `names`. Other fields may contain tokens, or names of networks or people. */
 export function pickFields(message: JsonObject, names: ReadonlySet<string>): JsonObject {
   return Object.fromEntries(Object.entries(message).filter(([name, value]) => names.has(name) && !isEmpty(value)));
 }

@@ -1,5 +1,4 @@
-// Makes entries of the platform `other`: of other apps, trackers and imports. An entry depends only
-// on its own message.
+// Makes entries of other apps, trackers and imports. Each depends only on its own message.
 import { createHash } from 'node:crypto';
 import type { Entry, Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.ts';

@@ -62,13 +62,9 @@ export function fromOwnTracks(message: JsonValue, arrived?: number): Mapped {
   return newMapped({ entries: [otherEntry(`owntracks/${type}`, ts, data, origin)] });
 }
 
-/**
- * An accuracy of 0 means "unknown". The app leaves out a speed of 0, so a missing speed may be 0 or
- * unknown, and stays missing.
- */
+/** An accuracy of 0 means "unknown". A missing speed stays missing: the app leaves out a speed of 0. */
 function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
-  // OwnTracks sends speeds in km/h; Colota, GPSLogger and PhoneTrack send m/s. The last two send
-  // numbers as texts.
+  // OwnTracks sends km/h, Colota m/s, GPSLogger and PhoneTrack m/s with numbers as texts.
   const isOther =
     message._type === undefined ||
     message.bear !== undefined ||

@@ -1,5 +1,4 @@
-// Converts JSON of Traccar Client (since version 9), and the OsmAnd protocol of many small
-// trackers.
+// Converts JSON of Traccar Client (version 9 and later), and the OsmAnd protocol of many trackers.
 import type { Origin } from '../../model/entry.ts';
 import { isJsonObject, type JsonObject, type JsonValue, kindOf } from '../../model/json.ts';
 import { type BatteryStatus, batteryStatuses, type MotionType, motionTypes } from '../../model/payloads.ts';

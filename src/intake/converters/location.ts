@@ -16,8 +16,7 @@ function convert(entry: Entry): Conversion {
   const ts = timeOf(data.ts, 'data.ts');
   checkPosition(data.longitude, data.latitude, 'data.longitude', 'data.latitude');
   checkNumber(data.accuracy, 'data.accuracy', notNegative); // m; 68 % of true positions are within this radius
-  // Phones send -1 for "unknown" in each field below. A loop over the names would take several
-  // times as long.
+  // Phones send -1 for "unknown" in these fields. A loop over names would take several times as long.
   checkNumber(data.altitude, 'data.altitude'); // m; iOS: above sea level; Android: above the WGS84 ellipsoid, 0 if unknown
   checkNumber(data.sensed_speed, 'data.sensed_speed'); // m/s; 0 on Android and -1 on iOS if unknown
   checkNumber(data.bearing, 'data.bearing');

@@ -1,5 +1,4 @@
-// Converts motion readings. Android phones send a type and a confidence in percent, iPhones six
-// flags and a level.
+// Converts motion readings: of Android, a type and a confidence in percent; of iPhones, six flags and a level.
 import type { Entry } from '../../model/entry.ts';
 import type { JsonObject } from '../../model/json.ts';
 import { iosMotions, motionTypes } from '../../model/payloads.ts';
@@ -32,8 +31,7 @@ function convertAndroid(entry: Entry): Conversion {
   const [typeName, confidenceName] = names;
   const type = codeOf(codes, data[typeName], `data.${typeName}`);
   const confidence = numberOf(data[confidenceName], `data.${confidenceName}`, percent);
-  // If `data` has legacy names and no time, it is an object of the obfuscated library: remove all
-  // its fields.
+  // Without a time, legacy names belong to an object of the obfuscated library: remove all its fields.
   const removed = names === currentNames || hasTime(data) ? names : Object.keys(data);
   return withTime(entry, timeIn(entry), { type, confidence }, removed);
 }

@@ -6,7 +6,7 @@ import { document } from './shell.ts';
 import type { Texts } from './texts/texts.ts';
 
 export interface Invitation {
-  /** The name of the account, at the foot of the sheet. No token contains it. */
+  /** The name of the account, at the foot of the sheet. It is no secret: no token contains it. */
   code: string;
   setUp: string; // the text in the QR code, which configures the app
   days: string; // a link to the person's days that works once

@@ -238,7 +238,7 @@ it.each([
   remedy('clock_ahead', '', 'The first of 2 entries is due 2023-11-14 22:14.')`
     ask NAME to set date and time of the phone to automatic; a run processes a pending entry only when its time has come`,
   remedy('encrypted', '0 messages are rejected.', '3 messages are rejected.')`
-    ask NAME to remove the encryption key in the settings of the app; the connection is encrypted without it (docs/phones.md)`,
+    ask NAME to remove the encryption key in the settings of the app; the connection is encrypted also without it (docs/phones.md)`,
   remedy('unknown_messages', '0 messages are rejected.', '3 messages are rejected.')`
     ask NAME to set up the app again as described (docs/phones.md); mobility errors --user NAME shows what the app sends`,
   remedy('misdated', '', null)`
