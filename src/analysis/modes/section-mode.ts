@@ -49,7 +49,7 @@ const modesByState = [
 /** For a section that is too fast for all probable modes of its leg: a train, the fastest of the five modes. */
 const noneIsPossible = [0, 0, 0, 0, 1];
 
-/** m/s (physical). A flight has a mean over `average`, or over `averageWithPeak` with a 95 % quantile over `average`. */
+/** m/s (physical). A flight has a mean over `average`, or over `averageWithPeak` and a 95 % quantile over `average`. */
 const air = { average: candidateLimits.air, averageWithPeak: 100 / 3.6 };
 
 const byAir = asMode('AIR_OR_HSR', 1);
@@ -93,7 +93,7 @@ function confidenceCap(found: number[], leg?: LegEvidence, line?: TransitEvidenc
   return walks >= 1 ? confidenceLimits.walked : confidenceLimits.vehicle;
 }
 
-/** Lowers the highest probability to `most`, and spreads the rest. The most probable mode stays the most probable. */
+/** Lowers the highest probability to `most`: adds equal shares for all possible modes or vehicles. It stays highest. */
 function limitConfidence(probabilities: readonly number[], isPossible: readonly boolean[], most: number): number[] {
   const p = Math.max(...probabilities);
   const isVehicle = probabilities.indexOf(p) >= vehicle;
