@@ -6,9 +6,10 @@ import { expect } from 'vitest';
 import { CommandContext } from '../../src/cli/context.ts';
 import { buildProgram, main } from '../../src/cli/main.ts';
 import type { Sink } from '../../src/cli/output.ts';
-import { onEngine, openStore } from '../../src/store/open.ts';
+import { onEngine } from '../../src/store/open.ts';
 import { accounts } from '../../src/store/rows/tables.ts';
 import type { Store } from '../../src/store/store.ts';
+import { contentOf, withStore } from '../faults/kit.ts';
 import { tempFolder } from '../support/clean-up.ts';
 import { logText } from '../support/log-files.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -54,49 +55,30 @@ export async function simulatedProgram(flags: string, how?: Surroundings): Promi
   return program;
 }
 
-export interface Program {
-  folder: string;
-  address: string;
-  /** The functions of this module, on the store. */
-  run: typeof run;
-  succeed: typeof succeed;
-  refuse: typeof refuse;
-  show: typeof show;
-  note: typeof note;
-  /** Runs a command line with `--json`, whatever its exit code; returns its standard output. */
-  json(...args: string[]): Promise<Untyped>;
-  /** Every line of every log file, compressed or not. */
-  logs(): string;
-  /** Works with the store directly, and closes it. */
-  withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
-  /** The same with the UUID of a person. */
-  withUser<T>(name: string, work: (store: Store, uuid: string) => Promise<T>): Promise<T>;
-}
+export type Program = ReturnType<typeof programOn>;
 
-function programOn(address: string, folder: string): Program {
-  type How = Surroundings;
-  const on = <T extends How>({ env, ...rest }: T = {} as T) => ({ ...rest, env: { MOBILITY_STORE: address, ...env } });
-  const withStore: Program['withStore'] = async (work) => {
-    const store = await openStore(address);
-    try {
-      return await work(store);
-    } finally {
-      await store.close();
-    }
-  };
+function programOn(address: string, folder: string) {
   return {
+    ...commandsOn({ MOBILITY_STORE: address }),
     folder,
     address,
-    run: (args, how) => run(args, on(how)),
-    succeed: (args, how) => succeed(args, on(how)),
-    refuse: (args, text, how) => refuse(args, text, on(how)),
-    show: (args, text, how) => show(args, text, on(how)),
-    note: (args, text, how) => note(args, text, on(how)),
-    json: async (...args) => (await run([...(args.length === 1 ? wordsOf(args[0]!) : args), '--json'], on())).json(),
+    /** Every line of every log file, compressed or not. */
     logs: () => logText(join(address, 'logs')),
-    withStore,
-    withUser: (name, work) => withStore(async (store) => work(store, (await store.users.byEmail(name))!.uuid)),
+    /** Works with the store directly, and closes it. */
+    withStore: <T>(work: (store: Store) => Promise<T>) => withStore(address, work),
+    /** The same with the UUID of a person. */
+    withUser: <T>(name: string, work: (store: Store, uuid: string) => Promise<T>) =>
+      withStore(address, async (store) => work(store, (await store.users.byEmail(name))!.uuid)),
   };
+}
+
+/** All data of all users, without times of runs. */
+export function everybodyAt(address: string): Promise<string[]> {
+  return withStore(address, async (store) => {
+    const users = await store.users.list({ limit: 100 });
+    const texts = await Promise.all(users.map(({ uuid }) => contentOf(store, uuid)));
+    return [JSON.stringify(await store.studies.list()), ...texts];
+  });
 }
 
 /** Leaves a user as an erasure or a copy that was killed leaves them. */
@@ -111,51 +93,48 @@ export function setStage(address: string, user: string, stage: 'erasing' | 'arri
 
 const wordsOf = (line: Line): readonly string[] => (typeof line === 'string' ? line.split(' ') : line);
 
-/** Runs one command line. */
-export async function run(line: Line, surroundings: Surroundings = {}): Promise<CommandResult> {
-  const { env = {}, stdin = '', now = 1_720_000_000, tty = false, zone = 'UTC', onOutput } = surroundings;
-  const stdout = collect(tty, onOutput);
-  const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
-  const code = await main(['node', 'mobility', ...wordsOf(line)], {
-    env,
-    stdout,
-    stderr,
-    stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: tty }),
-    now: () => now,
-    zone,
-  });
-  return { code, stdout: stdout.text(), stderr: stderr.text(), json: () => JSON.parse(stdout.text()) };
+/** Functions that run a command line with these settings. */
+function commandsOn(settings: Record<string, string> = {}) {
+  async function run(line: Line, surroundings: Surroundings = {}): Promise<CommandResult> {
+    const { env, stdin = '', now = 1_720_000_000, tty = false, zone = 'UTC', onOutput } = surroundings;
+    const stdout = collect(tty, onOutput);
+    const stderr = { ...collect(tty), columns: 0 }; // a terminal without a width gets no spinner
+    const code = await main(['node', 'mobility', ...wordsOf(line)], {
+      env: { ...settings, ...env },
+      stdout,
+      stderr,
+      stdin: Object.assign(Readable.from([Buffer.from(stdin)]), { isTTY: tty }),
+      now: () => now,
+      zone,
+    });
+    return { code, stdout: stdout.text(), stderr: stderr.text(), json: () => JSON.parse(stdout.text()) };
+  }
+  async function expecting(line: Line, { code, ...how }: Ending & { code: number }, outputs = {}) {
+    const result = await run(line, how);
+    expect(result, `${wordsOf(line).join(' ')}\n${result.stderr}`).toMatchObject({ code, ...outputs });
+    return result;
+  }
+  return {
+    run,
+    /** The command must end with 0. */
+    succeed: (line: Line, how: Surroundings = {}) => expecting(line, { code: 0, ...how }),
+    /** The command must end with 2 or `code`, with a part or pattern of its standard error. */
+    refuse: (line: Line, text: Text, how: Ending = {}) => expecting(line, { code: 2, ...how }, { stderr: like(text) }),
+    /** The command must end with 0 or `code`, with a part or pattern of its standard output. */
+    show: (line: Line, text: Text, how: Ending = {}) => expecting(line, { code: 0, ...how }, { stdout: like(text) }),
+    /** The command must end with 0, with a part or pattern of its standard error. */
+    note: (line: Line, text: Text, how: Ending = {}) => expecting(line, { code: 0, ...how }, { stderr: like(text) }),
+    /** The standard output of a command with `--json`, whatever its exit code. */
+    json: async (...args: string[]): Promise<Untyped> =>
+      (await run([...(args.length === 1 ? wordsOf(args[0]!) : args), '--json'])).json(),
+  };
 }
 
-/** Runs one command line that must end with 0. */
-export async function succeed(line: Line, surroundings?: Surroundings): Promise<CommandResult> {
-  const result = await run(line, surroundings);
-  expect(result, result.stderr).toMatchObject({ code: 0 });
-  return result;
-}
+export const { run, succeed, refuse, show } = commandsOn();
 
-/** Runs one command line that must end with `code`, with a part or pattern of its standard error. */
-export function refuse(line: Line, text: string | RegExp, how: Surroundings & { code?: number } = {}) {
-  return runExpecting(line, { code: 2, ...how }, { stderr: like(text) });
-}
-
-/** Runs one command line that must end with `code`, with a part or pattern of its standard output. */
-export function show(line: Line, text: string | RegExp, how: Surroundings & { code?: number } = {}) {
-  return runExpecting(line, { code: 0, ...how }, { stdout: like(text) });
-}
-
-/** Runs one command line that must end with 0, with a part or pattern of its standard error. */
-export function note(line: Line, text: string | RegExp, how: Surroundings = {}) {
-  return runExpecting(line, { code: 0, ...how }, { stderr: like(text) });
-}
-
-async function runExpecting(line: Line, { code, ...how }: Surroundings & { code: number }, outputs: object) {
-  const result = await run(line, how);
-  expect(result, wordsOf(line).join(' ')).toMatchObject({ code, ...outputs });
-  return result;
-}
-
-const like = (text: string | RegExp): string =>
+type Ending = Surroundings & { code?: number };
+type Text = string | RegExp;
+const like = (text: Text): string =>
   typeof text === 'string' ? expect.stringContaining(text) : expect.stringMatching(text);
 
 /** The program as a tree of commands, which print nothing. */

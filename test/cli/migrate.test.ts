@@ -9,46 +9,28 @@ import type { Entry } from '../../src/model/entry.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import { onEngine, openStore } from '../../src/store/open.ts';
 import { feedParts, feeds, profiles } from '../../src/store/rows/tables.ts';
-import type { Store } from '../../src/store/store.ts';
 import { copyBetween, copyPerson, copyStore } from '../../src/upkeep/copy-store.ts';
-import { changeRow, contentOf, garbage, pushesOf, withStore } from '../faults/kit.ts';
+import { changeRow, contentOf, fillUser, garbage, pushesOf, withStore } from '../faults/kit.ts';
 import { zip } from '../support/zip.ts';
 import { townFeed } from '../transit/town.ts';
-import { freshProgram, type Program, tempFolder } from './kit.ts';
+import { everybodyAt, freshProgram, type Program, tempFolder } from './kit.ts';
 
 const names = ['ada@example.org', 'ben@example.org'];
 const [ada] = names;
 const now = (): number => 1_720_000_000;
-
-/** Registers a user with rows of every kind, moved and pending. */
-async function fillUser(store: Store, name: string): Promise<void> {
-  const { uuid } = (await store.users.register(name, { now: 1.25, study: 'sunny' })).user;
-  await store.tokens.add({ hash: `${name} 1`, user_id: uuid, created_ts: 1.5, expires_ts: null });
-  await store.profiles.merge(uuid, { 'a.b': -0, $set: { '': null, 'é\u0000': '\ud800' } });
-  const [first, second] = pushesOf(name, 'android', 2);
-  const unusable = [{ entry: 'x', reason: 'not_an_object', message: 'found a text' }];
-  await store.usercache.put(uuid, { entries: first!, unusable }, 1);
-  await runPipeline(store, uuid, { log: silentLog, now });
-  await store.usercache.put(uuid, { entries: second!.slice(0, 50), unusable: [] }, 2);
-}
 
 /** A store with two people in a study, and the address of a store that is not there yet. */
 async function withPeople(): Promise<Program & { target: string }> {
   const program = await freshProgram();
   await program.withStore(async (store) => {
     await store.studies.put({ name: 'sunny', subgroups: ['west'] } as never);
-    for (const name of names) await fillUser(store, name);
+    for (const name of ['ada', 'ben']) {
+      await store.users.register(`${name}@example.org`, { now: 1.25, study: 'sunny' });
+      const uuid = await fillUser(store, name);
+      await store.profiles.merge(uuid, { 'a.b': -0, $set: { '': null, 'é\u0000': '\ud800' } });
+    }
   });
   return { ...program, target: join(program.folder, 'target') };
-}
-
-/** All data of all users. */
-function everybodyAt(address: string): Promise<string[]> {
-  return withStore(address, async (store) => {
-    const users = await store.users.list({ limit: 100 });
-    const texts = await Promise.all(users.map(({ uuid }) => contentOf(store, uuid)));
-    return [JSON.stringify(await store.studies.list()), ...texts];
-  });
 }
 
 describe('migrate', () => {

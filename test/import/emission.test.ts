@@ -2,10 +2,9 @@
 // own pushes.
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { freshProgram, type Program } from '../cli/kit.ts';
+import { everybodyAt, freshProgram, type Program } from '../cli/kit.ts';
 import { describeOnServers, newDatabase, withClient } from '../store/servers.ts';
 import { type MadeUp, madeUpDatabase, writeDump, writeJson } from './emission-database.ts';
-import { withoutTimesOfRuns } from './store-texts.ts';
 
 const madeUp: MadeUp = madeUpDatabase();
 let dumped: Program;
@@ -58,11 +57,11 @@ describe('import of an e-mission database', () => {
   });
 
   it('changes nothing when it is imported twice', async () => {
-    const before = await withoutTimesOfRuns(dumped);
+    const before = await everybodyAt(dumped.address);
     const { code, json } = await dumped.run(['import', join(dumped.folder, 'dump'), '--json']);
     expect([code, json()]).toMatchObject([0, { stored: 0 }]);
     await dumped.run(['pipeline', '--all']);
-    expect(await withoutTimesOfRuns(dumped)).toBe(before);
+    expect(await everybodyAt(dumped.address)).toEqual(before);
   });
 
   it('imports one person on request, and reports a name that does not occur', async () => {
@@ -95,7 +94,7 @@ it('a dump and its JSON give the same store', async () => {
     reports.push({ read, stored, doubled });
   }
   expect(reports[1]).toEqual(reports[0]);
-  expect(await withoutTimesOfRuns(fromJson)).toBe(await withoutTimesOfRuns(fromDump));
+  expect(await everybodyAt(fromJson.address)).toEqual(await everybodyAt(fromDump.address));
 });
 
 describeOnServers(
@@ -112,7 +111,7 @@ describeOnServers(
       });
       const { code, json } = await live.run(['import', address, '--json']);
       expect([code, json()]).toMatchObject([0, { known: 0, doubled: 20, left_behind: 4 }]);
-      expect(await withoutTimesOfRuns(live)).toBe(await withoutTimesOfRuns(fromDump));
+      expect(await everybodyAt(live.address)).toEqual(await everybodyAt(fromDump.address));
     });
   },
   { only: (mode) => mode !== 'standalone' },
