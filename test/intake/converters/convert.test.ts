@@ -206,14 +206,6 @@ describe('a converted entry', () => {
     }
   });
 
-  it('has local times in its own zone', () => {
-    const entry = readFixture('android', 'background-location').in;
-    const inZone = (zone: string) => present({ ...entry, metadata: { ...entry.metadata, time_zone: zone } });
-    expect(inZone('America/New_York').data.fmt_time).toBe('2016-06-20T11:28:02.750000-04:00');
-    expect(inZone('America/Chicago').data.fmt_time).toBe('2016-06-20T10:28:02.750000-05:00');
-    expect(inZone('Asia/Kathmandu').metadata.write_fmt_time).toBe('2016-06-20T21:13:03.214000+05:45');
-  });
-
   it('keeps a field named __proto__ as data', () => {
     const data = JSON.parse('{"__proto__":{"latitude":1,"longitude":2},"ts":1466436482,"accuracy":3}');
     const metadata = { key: 'background/location', platform: 'ios', write_ts: 1466436482, time_zone: 'UTC' };

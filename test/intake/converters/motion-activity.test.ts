@@ -1,6 +1,6 @@
 // Motion activity: every combination of the iPhone's flags, every code of Android.
 import { describe, expect, it } from 'vitest';
-import { type ConversionError, convert, present } from '../../../src/intake/converters/convert.ts';
+import { type ConversionError, convert } from '../../../src/intake/converters/convert.ts';
 import type { Entry } from '../../../src/model/entry.ts';
 import { motionTypes } from '../../../src/model/payloads.ts';
 
@@ -65,13 +65,5 @@ describe("Android's codes", () => {
       );
       expect(reasonOf(motion('android', { zzbhB: type, zzbhC: 50 }))).toBe(known ? null : 'unknown_value');
     }
-  });
-
-  it('keep the time of the reading, else get the write time', () => {
-    expect(present(motion('android', { type: 7, confidence: 50, ts: 1466445000.25 })).data).toMatchObject({
-      ts: 1466445000.25,
-      fmt_time: '2016-06-20T17:50:00.250000+00:00',
-    });
-    expect(convert(motion('android', { agb: 7, agc: 50 })).data.ts).toBe(1466445911.5);
   });
 });
