@@ -1,23 +1,20 @@
 // One day as text: places, ways, and what is unusual about days.
 import { expect, it } from 'vitest';
 import { type DiaryMarks, diaryText } from '../../src/cli/diary-text.ts';
-import { modeText } from '../../src/diary/mode-text.ts';
-import { type ObservedDay, observedDays } from '../../src/diary/observed-time.ts';
+import { observedDays } from '../../src/diary/observed-time.ts';
 import { groupPlaces, staysBetweenTrips } from '../../src/diary/places.ts';
 import type { Position, Section, Silence, Trip, TripRecord } from '../../src/model/trip.ts';
 import { section as sectionAt, trip } from '../support/equator-trips.ts';
 
 const same = (text: string): string => text;
-const marks = { bold: same, dim: same, tint: same };
+const marks: DiaryMarks = { bold: same, dim: same, tint: same };
 const day = '2024-03-12';
 const home: Position = [-7.9, 38.57];
 const work: Position = [-7.95, 38.6];
 const noon = 1_710_244_800; // 2024-03-12T12:00Z
 
-function section(from: number, to: number, mode: string, distance: number): Section {
-  const made = sectionAt(`s${from}`, { times: [from, to], easts: [0, distance] });
-  return { ...made, sensed_mode: mode };
-}
+const section = (from: number, to: number, mode: string, distance: number): Section =>
+  sectionAt(`s${from}`, { times: [from, to], easts: [0, distance], mode });
 
 /** A walk of 1 km, or another trip by the fields that differ. */
 function record(
@@ -26,29 +23,21 @@ function record(
   [start_loc, end_loc]: [Position, Position],
   { untracked = null, ...more }: Partial<Trip & Pick<TripRecord, 'untracked'>> = {},
 ): TripRecord {
-  const made = trip(`t${from}`, [{ times: [from, to], easts: [0, 1000] }], { day, settled_ts: to, untracked });
-  const sections = [section(from, to, 'PredictedModeTypes.WALKING', 1000)];
-  return { ...made, trip: { ...made.trip!, sections, start_loc, end_loc, ...more } };
+  const walk = { times: [from, to], easts: [0, 1000], mode: 'WALKING' };
+  const made = trip(`t${from}`, [walk], { day, settled_ts: to, untracked });
+  return { ...made, trip: { ...made.trip!, start_loc, end_loc, ...more } };
 }
 
 const midnight = noon - 43_200;
 
-/** The day, observed from midnight on but for these silences. */
-function observedOf(links: TripRecord[], silences: Silence[] = []): ObservedDay {
+/** The day as text, observed from midnight on but for these silences. */
+async function text(records: TripRecord[], until: number | null = null, silences: Silence[] = [], looks = marks) {
   const seen = { phone: 'waits', at: null, reports: 0, stay: null, ts: noon + 86_400 } as const;
-  return observedDays({ links, observed: { from: midnight, silences, seen }, zone: 'UTC' }, day, day)[0]!;
+  const observed = { from: midnight, silences, seen };
+  const [found] = observedDays({ links: records, observed, zone: 'UTC' }, day, day);
+  const places = await groupPlaces('u', staysBetweenTrips(records.flatMap(({ trip }) => trip ?? [])));
+  return diaryText({ name: 'ada', day, records, observed: found!, completeUntil: until, places }, looks);
 }
-
-/** Places by the letters of the day. */
-const placesIn = (records: TripRecord[]) =>
-  groupPlaces('u', staysBetweenTrips(records.flatMap(({ trip }) => trip ?? [])));
-
-type Until = number | null;
-type Span = Silence[];
-const text = async (records: TripRecord[], until: Until = null, silences: Span = [], looks: DiaryMarks = marks) => {
-  const [observed, places] = [observedOf(records, silences), await placesIn(records)];
-  return diaryText({ name: 'ada', day, records, observed, completeUntil: until, places }, looks);
-};
 
 it('time that was not observed is blank in the bar, and its reasons are printed below', async () => {
   const silences: Silence[] = [
@@ -81,7 +70,7 @@ it('a stay shows its unobserved part, and two trips without time between them ha
 });
 
 it('the part of a path that no location shows is printed beside its length', async () => {
-  const walk = { ...section(noon, noon + 600, 'PredictedModeTypes.WALKING', 1000), estimated: 240 };
+  const walk = { ...section(noon, noon + 600, 'WALKING', 1000), estimated: 240 };
   const shown = await text([record(noon, noon + 600, [home, work], { sections: [walk] })]);
   expect(shown).toMatch(/walking +1\.0 km +10 min +240 m estimated\n/);
   expect(shown).toContain('  1 trip, 1.0 km (240 m estimated), 10 min on the way\n');
@@ -92,9 +81,9 @@ it('waits of a minute or more are shown, shorter ones are not', async () => {
   const [base] = trip('x', rides).trip!.stops;
   const stop = (enter_ts: number, exit_ts: number) => ({ ...base!, enter_ts, exit_ts, duration: exit_ts - enter_ts });
   const parts = [
-    section(noon, noon + 300, 'MotionTypes.WALKING', 400),
-    section(noon + 500, noon + 900, 'MotionTypes.IN_VEHICLE', 4000),
-    section(noon + 930, noon + 1200, 'MotionTypes.WALKING', 300),
+    section(noon, noon + 300, 'WALKING', 400),
+    section(noon + 500, noon + 900, 'IN_VEHICLE', 4000),
+    section(noon + 930, noon + 1200, 'WALKING', 300),
   ];
   const stops = [stop(noon + 300, noon + 500), stop(noon + 900, noon + 930)];
   const shown = await text([record(noon, noon + 1200, [home, work], { sections: parts, stops })]);
@@ -125,9 +114,7 @@ it('a trip over midnight fills the day to its end, and a day in two zones names 
 it('each part of the bar has the character and colour of its mode; a wait has no mode', async () => {
   const from = noon - 14_400; // 08:00
   const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN', 'SUBWAY', 'AIR_OR_HSR'];
-  const sections = modes.map((mode, i) =>
-    section(from + i * 2400, from + i * 2400 + 1200, `PredictedModeTypes.${mode}`, 1000 - i),
-  );
+  const sections = modes.map((mode, i) => section(from + i * 2400, from + i * 2400 + 1200, mode, 1000 - i));
   const records = [record(from, sections.at(-1)!.end_ts, [home, work], { sections })];
   const shown = await text(records);
   expect(shown).toMatch(/\n {2}─{24}•┄▒┄█┄▓┄═┄═┄┃─{35}\n/);
@@ -145,9 +132,4 @@ it('a day without any final part is marked as such', async () => {
 it('trips too short to keep are not counted as trips', async () => {
   const dropped: TripRecord = { ...record(noon, noon + 60, [home, home]), kind: 'dropped', trip: null };
   expect(await text([dropped])).toMatch(/^ada {2}2024-03-12: no trips {2}UTC\n/);
-});
-
-it('modes are printed as words', () => {
-  const modes = ['PredictedModeTypes.BICYCLING', 'MotionTypes.IN_VEHICLE', 'MotionTypes.AIR_OR_HSR'];
-  expect(modes.map(modeText)).toEqual(['bicycling', 'vehicle', 'air']);
 });

@@ -17,7 +17,6 @@ import { keyedPseudonym } from '../../src/export/privacy.ts';
 import { rowsOf } from '../../src/export/table-rows.ts';
 import { putBatch } from '../../src/intake/put-batch.ts';
 import { idOf } from '../../src/model/ids.ts';
-import { plainMode } from '../../src/model/modes.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program, simulatedProgram } from '../cli/kit.ts';
@@ -337,15 +336,13 @@ it('text that a spreadsheet would run as a formula is escaped, and no name break
   expect(pieces.join('')).toContain('<name>&lt;/name&gt;&amp;\uFFFD&quot; s</name>');
 });
 
-it('geometry, time and modes have formats that other programs read', () => {
+it('geometry and time have formats that other programs read', () => {
   expect(wkt({ type: 'LineString', coordinates: [[18.06, 59.33]] })).toBe('LINESTRING (18.06 59.33, 18.06 59.33)');
   const bytes = Buffer.from(wkb({ type: 'Point', coordinates: [18.06, -59.33] }));
   const found = [bytes.readUInt8(0), bytes.readUInt32LE(1), bytes.readDoubleLE(5), bytes.readDoubleLE(13)];
   expect(found).toEqual([1, 1, 18.06, -59.33]);
   expect(localText(1_711_846_800.5, 'Europe/Stockholm')).toBe('2024-03-31T03:00:00.500');
   expect(localText(1_711_846_800, 'Europe/Stockholm')).toBe('2024-03-31T03:00:00');
-  const modes = ['MotionTypes.ON_FOOT', 'PredictedModeTypes.LIGHT_RAIL', 'MotionTypes.IN_VEHICLE'];
-  expect(modes.map(plainMode)).toEqual(['walking', 'light_rail', 'vehicle']);
 });
 
 /** Time, latitude, longitude, speed in m/s: how a fix is compared, sorted by time. */
