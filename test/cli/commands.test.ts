@@ -6,6 +6,7 @@ import { putBatch } from '../../src/intake/put-batch.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import type { Store } from '../../src/store/store.ts';
 import { changeRow, garbage } from '../faults/kit.ts';
+import { correction } from '../support/corrections.ts';
 import { put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedMotions, pushedMove } from '../support/pushes.ts';
@@ -68,24 +69,16 @@ describe('pipeline', () => {
 
 describe('days', () => {
   it('lists every day with trips, observed time and flags, or only those with flags', async () => {
-    const { show, json, withUser } = await prepared();
+    const { run, show, json, withUser } = await prepared();
     const shown = /^ {2}2024-03-12 {2}\d trips {2}\d+\.\d km {2}observed \d+ h \d\d min\n/m;
     expect((await show(`days --user ${ada}`, shown)).stdout).toMatch(/^sim-t-1@example.org {2}[A-Z]\w+\/\w+\n/);
-    await withUser(ada, async (store, uuid) => {
-      const [first] = await store.trips.byDay(uuid, { from: day, to: day });
-      const { start_ts, end_ts, sections } = first!.trip!;
-      // A correction counts before a label.
-      const ride = sections.find(({ sensed_mode }) => !sensed_mode.endsWith('WALKING'))!;
-      const stated = {
-        correction: { kind: 'mode', ts: ride.start_ts + 1, mode: 'train' },
-        mode_confirm: { start_ts, end_ts, label: 'bike' },
-      };
-      const entries = Object.entries(stated).map(([key, data]) => ({
-        metadata: { key: `manual/${key}`, write_ts: end_ts + 60, platform: 'android', time_zone: 'UTC' },
-        data,
-      }));
-      await putBatch(uuid, entries, { store, now: () => 1_720_000_000 });
-    });
+    const trips = await withUser(ada, (store, uuid) => store.trips.byDay(uuid, { from: day, to: day }));
+    const { id, sections } = trips[0]!.trip!;
+    const ride = sections.find(({ sensed_mode }) => !sensed_mode.endsWith('WALKING'))!;
+    // A correction counts before a label.
+    await run(`label --user ${ada} --trip ${id} --mode bike`);
+    const isTrain = correction(ride.end_ts, { kind: 'mode', ts: ride.start_ts + 1, mode: 'train' });
+    await withUser(ada, (store, uuid) => put(store, uuid, [isTrain]));
     const flagged = /\n {4}\d\d:\d\d-\d\d:\d\d trip: label contradicts\n$/;
     expect((await show(`days --user ${ada} --flagged`, flagged)).stderr).toBe('1 day with flags\n');
     const { days } = await json('days --all --flagged');

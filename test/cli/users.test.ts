@@ -2,7 +2,6 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { importUsers } from '../../src/import/people-tables.ts';
 import { isUuid } from '../../src/model/ids.ts';
 import { pseudonymOf, tokenHash } from '../../src/model/user.ts';
 import type { Untyped } from '../support/untyped.ts';
@@ -138,10 +137,9 @@ describe('users import', () => {
   });
 
   it('processes the lines of one person in order, in files of any length', async () => {
-    const { withStore } = await freshProgram();
     const lines = Array.from({ length: 300 }, (_, i) => `user-${i % 100}`);
-    const report = await withStore((store) => importUsers(store, `user_email\n${lines.join('\n')}`, 1));
-    expect([report.added, report.present, report.failed]).toEqual([100, 200, []]);
+    const { result } = await imported(`user_email\n${lines.join('\n')}`);
+    expect(result.json()).toEqual({ added: 100, present: 200, failed: [] });
   });
 });
 
