@@ -11,6 +11,7 @@ import { newStore } from '../support/store.ts';
 
 const now = 2_000_000_000;
 const ada: UserRecord = { uuid: '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', user_email: 'ada', update_ts: 1 };
+const whom = { name: 'ada', user: ada };
 const eve = { uuid: '6b0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', user_email: 'eve' };
 const none = { read: 0, stored: 0, known: 0, doubled: 0, set_aside: 0, left_behind: 0 };
 
@@ -43,9 +44,8 @@ async function imported(found: Iterable<Found>, more: Partial<Part> = {}, option
     const inserted = known.size - before;
     return { inserted, updated: entries.length - inserted, rejected: checked.length - entries.length };
   };
-  const whom = { name: 'ada', user: ada };
-  const store = {} as Store;
-  const report = await importParts([part(found, more)], { store, now: () => now, whom, put, ...options });
+  const all = { store: {} as Store, now: () => now, whom, put, ...options };
+  const report = await importParts([part(found, more)], all);
   return { report, batches, receipts, problems: report.parts[0]?.problems };
 }
 const list = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
@@ -159,20 +159,15 @@ it.each([
 });
 
 it('a reader that fails ends its part only, and errors of the store end the import', async () => {
-  const failing = (error: Error): Part => ({
-    ...part([]),
-    read: async function* () {
+  const run = (error: Error) => {
+    const read = async function* () {
       yield of(1);
       throw error;
-    },
-  });
-  const run = (error: Error) =>
-    importParts([failing(error), part([of(2)])], {
-      store: {} as Store,
-      now: () => now,
-      whom: { name: 'ada', user: ada },
-      put: async (checked) => ({ inserted: checked.length, updated: 0, rejected: 0 }),
-    });
+    };
+    const put = async ({ length }: readonly unknown[]) => ({ inserted: length, updated: 0, rejected: 0 });
+    const parts = [part([], { read }), part([of(2)])];
+    return importParts(parts, { store: {} as Store, now: () => now, whom, put });
+  };
   const problemsOf = async (error: Error) => {
     const { parts, stored } = await run(error);
     return [stored, parts.map(({ problems, problem_kinds }) => [...problem_kinds, ...problems])];
@@ -188,6 +183,7 @@ it('a reader that fails ends its part only, and errors of the store end the impo
 
 it.each<[Found, Partial<Part>]>([
   [{ owner: { uuid: eve.uuid }, person: true }, { names: 'people' }],
+  [of(1), {}],
   [{ owner: null, profile: {} }, {}],
   [{ owner: null, document: { key: 'analysis/made', write_ts: 5, data: {} } }, {}],
   [{ owner: null, error: { identity: null } as ErrorRow }, {}],
@@ -195,13 +191,14 @@ it.each<[Found, Partial<Part>]>([
   const fail = async () => Promise.reject(new MobilityError('MOBILITY_STORE_FULL', 'full'));
   const store = {
     users: { byUuid: fail },
+    usercache: { put: fail },
     profiles: { merge: fail },
     documents: { keys: async () => [], apply: fail },
     leases: { acquire: async () => ({ lease: {} }) },
     errors: { list: async () => [], put: fail },
   } as unknown as Store;
-  const options = more.names === 'people' ? { store, whom: null } : { store };
-  await expect(imported([found], more, options)).rejects.toThrow('full');
+  const options = { store, now: () => now, whom: more.names === 'people' ? null : whom };
+  await expect(importParts([part([found], more)], options)).rejects.toThrow('full');
 });
 
 it.each<[string, Naming, ImportOptions['whom'], string[]]>([
