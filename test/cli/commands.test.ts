@@ -167,7 +167,7 @@ describe('status', () => {
   it('shows no place of a user, by name and by UUID', async () => {
     const { run, show } = shared;
     const result = await run(`doctor --user ${ada} --json`);
-    const { user_id: uuid, ...status } = result.json<Untyped>();
+    const { user_id: uuid, ...status } = result.json();
     const final = { phone_ts: expect.any(Number) };
     const inOrder = { state: 'in_order', waiting: { count: 0 }, lease: null, set_aside: [], chain: { final } };
     expect(status).toMatchObject({ user_email: ada, ...inOrder });
@@ -266,7 +266,7 @@ describe('recover-errors', () => {
     for (const name of ['ada', 'ben']) await withUser(name, (store, uuid) => putRejected(store, uuid, [name]));
     await withUser('ada', (store, uuid) => store.leases.acquire(uuid, 'another run', 60));
     const { code, json } = await run('recover-errors --json');
-    const users = Object.fromEntries(json<Untyped>().users.map((user: Untyped) => [user.user_email, user]));
+    const users = Object.fromEntries(json().users.map((user: Untyped) => [user.user_email, user]));
     const held = { failure: expect.stringMatching(/another run/) };
     expect([code, users]).toMatchObject([3, { ada: held, ben: { tried: 1 } }]);
   });
@@ -350,7 +350,7 @@ describe('export', () => {
     const { run, withUser } = await freshProgram('ada');
     const data = { zero: -0, far: Number.POSITIVE_INFINITY };
     await withUser('ada', (store, uuid) => put(store, uuid, [{ metadata: { key: 'a/b', write_ts: 1 }, data }]));
-    expect((await run('export --user ada --entries')).json<Untyped>().data).toEqual(data);
+    expect((await run('export --user ada --entries')).json().data).toEqual(data);
   });
 
   it('writes a folder that only its owner may read: entries, errors, documents, trips and user', async () => {
@@ -457,7 +457,7 @@ describe('config', () => {
 
   it('shows each setting with its value and source, and an address without its password', async () => {
     const env = { MOBILITY_PORT: '9000', MOBILITY_STORE: 'mongodb://ada:s3cret@db.example.org/x' };
-    const { settings } = (await shared.run('config --json --log-dir here', { env })).json<Untyped>();
+    const { settings } = (await shared.run('config --json --log-dir here', { env })).json();
     for (const [variable, value, source] of [
       ['MOBILITY_PORT', 9000, 'variable'],
       ['MOBILITY_STORE', 'mongodb://db.example.org/x', 'variable'],

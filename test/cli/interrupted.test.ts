@@ -50,7 +50,7 @@ it('erase has a receipt of the erased users and names how many are left, whom th
   for (const name of ['ada', 'ben']) await program.run(['users', 'add', name]);
   const line = 'erase --user ada --user ben --yes --json';
   const { stderr, json } = await interrupted(...line.split(' '));
-  const left = 2 - json<Untyped>().users.length;
+  const left = 2 - json().users.length;
   expect(stderr).toMatch(new RegExp(`interrupted: ${left} users? not erased; repeat the command`));
   await program.note(line, /^(?!.*interrupted)/);
   expect((await program.json('users list')).users.map(({ user_email }: Untyped) => user_email)).not.toContain('ben');

@@ -22,7 +22,7 @@ export interface CommandResult {
   stdout: string;
   stderr: string;
   /** Standard output as JSON. */
-  json<T = Record<string, never>>(): T;
+  json<T = Untyped>(): T;
 }
 
 export interface Surroundings {
@@ -151,7 +151,8 @@ export function putRejected(store: Store, userId: string, values: readonly unkno
   return store.usercache.put(userId, { entries: [], unusable } as never, at);
 }
 
-function collect(isTTY: boolean, onOutput = () => {}): Sink & { text(): string } {
+/** A stream that keeps its text. */
+export function collect(isTTY: boolean, onOutput = () => {}): Sink & { text(): string } {
   let text = '';
   const write: Sink['write'] = (piece, done) => {
     onOutput();

@@ -20,7 +20,7 @@ const how = { now };
 const simulated = () => simulatedProgram('--users 1 --days 30 --from 2024-03-01 --seed r', how);
 /** What a call with `--yes` reports of the first of its people. */
 const retained = async ({ run }: Program, what: string): Promise<Untyped> =>
-  (await run(['retain', '--all', ...old, '--what', what, '--yes', '--json'], how)).json<Untyped>().users[0];
+  (await run(['retain', '--all', ...old, '--what', what, '--yes', '--json'], how)).json().users[0];
 const daysOf = async ({ run }: Program, from = '2024-03-01'): Promise<string> =>
   (await run(['days', ...ada, '--day', `${from}..2024-03-31`, '--json'], how)).stdout;
 
@@ -73,7 +73,7 @@ it('raw: days without raw data change by corrections of their person, not by new
   const { run } = program;
   const correct = (what: string, date: string, ...more: string[]) =>
     run(['correct', what, ...ada, ...(date === '' ? [] : ['--day', date]), ...more, '--json'], how);
-  const { id } = (await correct('set-aside', '2024-03-04', '--by', 'helen')).json<Untyped>();
+  const { id } = (await correct('set-aside', '2024-03-04', '--by', 'helen')).json();
   await retained(program, 'raw');
   const before = await daysOf(program);
   const again = await correct('set-aside', '2024-03-06', '--by', 'helen');
@@ -109,7 +109,7 @@ it('raw: the draft of a user without later data becomes a trip, which a rebuild 
     await put(store, user, [...rideOf(0), ...cut]);
     await pipeline(store, user);
   });
-  const days = async () => (await program.run(['days', '--user', 'ada', '--json'], how)).json<Untyped>().days;
+  const days = async () => (await program.run(['days', '--user', 'ada', '--json'], how)).json().days;
   const before = await days();
   expect(before.filter(({ draft }: Untyped) => draft)).toHaveLength(1);
   await program.run(['retain', '--user', 'ada', '--older-than', '40d', '--what', 'raw', '--yes'], how);

@@ -63,7 +63,7 @@ it('check continues after a page that SQLite cannot read, and names the table', 
   bytes.fill(0, (page!.pageno - 1) * 4096, page!.pageno * 4096);
   await writeFile(file, bytes);
   const { code, json } = await run(['store', 'check', '--json']);
-  const { findings, rows } = json<Untyped>();
+  const { findings, rows } = json();
   expect(code).toBe(3);
   expect(findings.map(({ table }: Untyped) => table)).toEqual(expect.arrayContaining(['', 'trips']));
   expect(rows).toBeGreaterThan(10);

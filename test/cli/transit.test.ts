@@ -90,7 +90,7 @@ it('transit check lists expired feeds, their missing parts, and stops that no pe
   }
   const problems = async () =>
     (await run(['transit', 'check', '--json'], { now: 1_750_000_000 }))
-      .json<Untyped>()
+      .json()
       .findings.map(({ name, problem }: Untyped) => `${name}: ${problem}`)
       .sort();
   const lacks = [

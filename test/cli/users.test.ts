@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isUuid } from '../../src/model/ids.ts';
 import { pseudonymOf, tokenHash } from '../../src/model/user.ts';
+import { studySettings } from '../support/study.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { freshProgram } from './kit.ts';
 
@@ -176,7 +177,7 @@ describe('users list', () => {
     await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
     await run(['users', 'add', 'ada']);
     const silent = async (now: number) =>
-      (await run(['users', 'list', '--silent', '7', '--json'], { now })).json<Untyped>().users;
+      (await run(['users', 'list', '--silent', '7', '--json'], { now })).json().users;
     // By the clock of the service: a phone that pushes an old day is not silent, and who never began never was.
     expect(await silent(1_720_000_000)).toEqual([]);
     expect(await silent(1_720_000_000 + 8 * day)).toMatchObject([{ user_email: 'sim-s-1@example.org' }]);
@@ -201,4 +202,16 @@ it('users remove refuses a user with data and names the command that removes the
   const { run, refuse } = await freshProgram();
   await run(['simulate', '--users', '1', '--from', '2024-03-12', '--seed', 's']);
   await refuse(['users', 'remove', 'sim-s-1@example.org'], 'mobility erase --user sim-s-1@example.org');
+});
+
+it.each(['', '--workers 2'])('a round removes an account that sent nothing, and logs it (%s)', async (words) => {
+  const { run, logs, withStore } = await freshProgram();
+  const token = { hash: 'a'.repeat(64), created_ts: 1, expires_ts: null, kind: 'study' } as const;
+  const joined = await withStore(async ({ studies }) => {
+    await studies.put(studySettings({ config: { version: 1 }, subgroups: ['a'] }));
+    return studies.enrol({ study: 'sunny', subgroup: 'a', email: 'sunny_a_1', token, now: 1 });
+  });
+  expect((await run(['pipeline', '--all', ...words.split(' ').filter(Boolean)])).code).toBe(0);
+  const { uuid } = (joined as Extract<typeof joined, { enrolled: unknown }>).enrolled;
+  expect(logs().match(new RegExp(`${uuid}.*account expired: joined study sunny`, 'g'))).toHaveLength(1);
 });

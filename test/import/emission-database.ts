@@ -4,22 +4,18 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { BSON, type Document } from 'mongodb';
 import { convert } from '../../src/intake/converters/convert.ts';
-import type { Entry } from '../../src/model/entry.ts';
 import { simulateDays } from '../../src/simulate/simulate-day.ts';
 import { words } from '../support/words.ts';
 
-/** The people: names of the registry, UUIDs, and what their phones pushed. */
-export interface MadeUp {
-  people: { user_email: string; uuid: string; subtype: number; platform: 'android' | 'ios'; pushed: Entry[] }[];
-  collections: Record<string, Document[]>;
-}
+/** The people and what their phones pushed, and the documents of each collection. */
+export type MadeUp = ReturnType<typeof madeUpDatabase>;
 
 const day = '2024-03-12';
 
 /**
  * An Android phone and an iPhone, with a day each: most entries long-term, some pending, some rejected, some duplicate.
  */
-export function madeUpDatabase(): MadeUp {
+export function madeUpDatabase() {
   const people = [
     person('ada@example.org', '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11', 3, 'android'),
     person('ira@example.org', '0b7e3b0a-52f4-4f63-8a0e-3f1f0a6f2d22', 4, 'ios'),
