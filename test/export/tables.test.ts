@@ -21,7 +21,7 @@ import type { TripRecord } from '../../src/model/trip.ts';
 import type { Store } from '../../src/store/store.ts';
 import { freshProgram, type Program, simulatedProgram } from '../cli/kit.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
-import { leaseOn, newUser, useStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
 import { words } from '../support/words.ts';
 
@@ -124,11 +124,9 @@ async function userWith(trips: TripRecord[]): Promise<string> {
 }
 
 it('a trip that crosses a time zone has the local time of each end, and `to` keeps its whole day', async () => {
-  const uuid = await newUser(store);
   const [first, second] = workday();
   const records = [first!, { ...second!, trip: { ...second!.trip!, start_zone: 'UTC', end_zone: 'America/New_York' } }];
-  await store.trips.apply(uuid, { put: records, remove: [] }, {}, await leaseOn(store, uuid));
-  const rows = await rowsIn(store, uuid, { to: second!.day });
+  const rows = await rowsIn(store, await userWith(records), { to: second!.day });
   expect(rows).toHaveLength(2);
   const { started_at, started_local, finished_at, finished_local } = rows[1]!;
   const local = (ts: unknown) => new Date((ts as number) * 1000).toISOString().slice(0, -1);

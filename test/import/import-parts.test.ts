@@ -80,20 +80,16 @@ it.each([
   const store = await newStore();
   let stored = 0;
   const puts: number[] = [];
-  const usercache: Store['usercache'] = Object.create(store.usercache, {
-    put: {
-      value: async (...[, { entries }]: Parameters<Store['usercache']['put']>) => {
-        stored += entries.length;
-        return { results: entries.map(() => 'inserted') };
-      },
-    },
-  });
+  const put: Store['usercache']['put'] = async (_, { entries }) => {
+    stored += entries.length;
+    return { results: entries.map(() => 'inserted'), noteError: null };
+  };
   const people = list(10, (i) => ({ uuid: eve.uuid.replace('6b', `0${i}`), user_email: `eve ${i}` }));
   const read = function* () {
     for (let i = 0; i < count; i += 1) yield of(i, people[i % 10], length);
     puts.push(stored);
   };
-  const watched: Store = Object.create(store, { usercache: { value: usercache } });
+  const watched = { ...store, usercache: { ...store.usercache, put } };
   const report = await importParts([part(read(), { names: 'people' })], { store: watched, now: () => now, whom: null });
   expect([puts, stored]).toEqual([[expected], count]);
   expect(report.users.map(({ read: own }) => own).reduce((sum, own) => sum + own, 0)).toBe(count);
