@@ -1,38 +1,24 @@
 // The output of commands: results, notes, progress and errors.
 import { expect, it } from 'vitest';
-import { counted, createOutput, leftText, OutputClosed, type Sink, table, workTimeText } from '../../src/cli/output.ts';
+import { counted, createOutput, leftText, table, workTimeText } from '../../src/cli/output.ts';
 import { agoText, distanceText, durationText, minuteText } from '../../src/diary/number-text.ts';
+import { collect } from './kit.ts';
 
-function sink(isTTY = false, failing?: string): Sink & { text: string } {
-  const one = {
-    text: '',
-    isTTY,
-    columns: 200,
-    write(piece: string, done?: (error?: Error | null) => void) {
-      if (failing !== undefined) done?.(Object.assign(new Error(failing), { code: failing }));
-      else {
-        one.text += piece;
-        done?.();
-      }
-      return true;
-    },
-  };
-  return one;
-}
+const sink = (isTTY = false) => ({ ...collect(isTTY), columns: 200 });
 
-type Made = Partial<{ tty: boolean; json: boolean; env: Record<string, string>; failing: string }>;
-function output({ tty = false, json = false, env = {}, failing }: Made = {}) {
-  const [stdout, stderr] = [sink(tty, failing), sink(tty)];
+type Made = Partial<{ tty: boolean; json: boolean; env: Record<string, string> }>;
+function output({ tty = false, json = false, env = {} }: Made = {}) {
+  const [stdout, stderr] = [sink(tty), sink(tty)];
   return { stdout, stderr, out: createOutput({ stdout, stderr, env, flags: { json, quiet: false } }) };
 }
 
 it('a result is text for people and JSON for programs, and ends with one line break', async () => {
   const people = output();
   await people.out.result({ a: 1 }, () => 'one\n');
-  expect(people.stdout.text).toBe('one\n');
+  expect(people.stdout.text()).toBe('one\n');
   const programs = output({ json: true });
   await programs.out.result({ a: 1 }, () => 'one');
-  expect(programs.stdout.text).toBe('{\n  "a": 1\n}\n');
+  expect(programs.stdout.text()).toBe('{\n  "a": 1\n}\n');
 });
 
 it('notes go to standard error, and progress only to a terminal that has a width, after a moment', async () => {
@@ -40,7 +26,7 @@ it('notes go to standard error, and progress only to a terminal that has a width
   out.note('by the way');
   out.progress('working').update('still');
   out.endProgress();
-  expect([stdout.text, stderr.text]).toEqual(['', 'by the way\n']);
+  expect([stdout.text(), stderr.text()]).toEqual(['', 'by the way\n']);
   const terminal = output({ tty: true });
   terminal.out.progress('working');
   terminal.out.endProgress();
@@ -50,7 +36,7 @@ it('notes go to standard error, and progress only to a terminal that has a width
   await import('ora');
   await new Promise((resolve) => setImmediate(resolve)); // now a spinner would have started
   outOfNarrow.endProgress();
-  expect([terminal.stderr.text, narrow.text, outOfNarrow.columns]).toEqual(['', '', 80]);
+  expect([terminal.stderr.text(), narrow.text(), outOfNarrow.columns]).toEqual(['', '', 80]);
 });
 
 it('marks appear on a terminal only, and never with NO_COLOR', () => {
@@ -69,14 +55,6 @@ it('the number of columns is that of the terminal, at most 100, and 80 without a
   expect([output({ tty: true }).out.columns, output().out.columns]).toEqual([100, 80]);
 });
 
-it('a closed pipe is OutputClosed, another failure is MOBILITY_OUTPUT with its reason', async () => {
-  await expect(output({ failing: 'EPIPE' }).out.line('x')).rejects.toThrow(OutputClosed);
-  await expect(output({ failing: 'ENOSPC' }).out.line('x')).rejects.toMatchObject({
-    code: 'MOBILITY_OUTPUT',
-    message: 'cannot write to standard output: ENOSPC',
-  });
-});
-
 it('columns of a table are as wide as their widest cell', () => {
   const rows = [
     ['a', '22', 'é😀'],
@@ -91,11 +69,11 @@ it('texts of phones cannot control a terminal, reorder text or forge a row, and 
   expect(table([[`${evil}\nrow`, 'b']])).toBe(`${visible} forged row  b`);
   const people = output({ tty: true });
   await people.out.result({}, `${people.out.bold('a')}\n${evil}`);
-  expect(people.stdout.text).toBe(`\u001b[1ma\u001b[22m\n${visible}\\u000dforged\n`);
+  expect(people.stdout.text()).toBe(`\u001b[1ma\u001b[22m\n${visible}\\u000dforged\n`);
   const programs = output({ json: true });
   await programs.out.result({ reason: evil }, '');
-  expect(programs.stdout.text).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
-  expect(JSON.parse(programs.stdout.text)).toEqual({ reason: evil });
+  expect(programs.stdout.text()).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
+  expect(JSON.parse(programs.stdout.text())).toEqual({ reason: evil });
 });
 
 it.each<[string, string[], string]>([
