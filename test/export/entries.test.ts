@@ -5,7 +5,7 @@ import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../src/store/store.ts';
-import { interrupted } from '../support/interrupted.ts';
+import { beforeCall } from '../faults/interposed-store.ts';
 import { newStore } from '../support/store.ts';
 
 const now = () => 1_710_200_000;
@@ -42,7 +42,7 @@ it.each([
   await push(store, user.uuid, 0, 3000, 5);
   await run(store, user.uuid);
   await push(store, user.uuid, 2500, 5500, 7);
-  const meanwhile = interrupted(store, place, nth, () => run(store, user.uuid));
+  const meanwhile = beforeCall(store, `${place}.find`, nth, () => run(store, user.uuid));
   expect(await exported(meanwhile, user.uuid)).toEqual(expected([0, 2500, 5], [2500, 5500, 7]));
 });
 

@@ -7,26 +7,27 @@ export type Interposer = (call: string) => Promise<void> | void;
 
 /** The same store, with `interpose` before each call of its parts. */
 export function interposedStore(store: Store, interpose: Interposer): Store {
-  return new Proxy(store, {
-    get: (target, part: keyof Store & string) => {
-      const value: unknown = Reflect.get(target, part);
-      if (typeof value === 'function') return interposed(part, value.bind(target), interpose);
-      if (typeof value !== 'object' || value === null) return value;
-      return new Proxy(value, {
-        get: (inner, name: string) => {
-          const method: unknown = Reflect.get(inner, name);
-          return typeof method === 'function' ? interposed(`${part}.${name}`, method.bind(inner), interpose) : method;
-        },
-      });
-    },
-  });
+  const around = <Part extends object>(part: Part, prefix: string): Part =>
+    new Proxy(part, {
+      get: (target, name: string) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value === 'object' && value !== null) return around(value, `${name}.`);
+        if (typeof value !== 'function') return value;
+        return async (...args: unknown[]) => {
+          await interpose(prefix + name);
+          return value.apply(target, args);
+        };
+      },
+    });
+  return around(store, '');
 }
 
-function interposed(call: string, method: (...args: unknown[]) => unknown, interpose: Interposer) {
-  return async (...args: unknown[]) => {
-    await interpose(call);
-    return method(...args);
-  };
+/** The same store, with `act` before its nth call of a kind. */
+export function beforeCall(store: Store, kind: string, nth: number, act: () => Promise<unknown>): Store {
+  let calls = 0;
+  return interposedStore(store, async (call) => {
+    if (call === kind && ++calls === nth) await act();
+  });
 }
 
 const writes = new Set(

@@ -4,7 +4,7 @@ import { putBatch } from '../../src/intake/put-batch.ts';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
-import { interrupted } from '../support/interrupted.ts';
+import { beforeCall } from '../faults/interposed-store.ts';
 import { androidLocation, type Kit, now, openKit } from './kit.ts';
 import { madeTrip, storeTrips } from './trips.ts';
 
@@ -17,7 +17,7 @@ const run = () => runPipeline(kit.store, ada, { log: silentLog, now: () => now }
 
 /** An app whose store moves pending entries before the nth read of `place`. */
 async function moveBefore(place: 'usercache' | 'timeseries', nth: number): Promise<void> {
-  kit = await openKit({ wrap: (store) => interrupted(store, place, nth, run) });
+  kit = await openKit({ wrap: (store) => beforeCall(store, `${place}.find`, nth, run) });
   ada = (await kit.user('ada')).uuid;
 }
 

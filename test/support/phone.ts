@@ -52,17 +52,15 @@ export interface Move {
   speed?: number;
 }
 
+/** Times from `from` to `to`, both ends included. */
+export function steps(from: number, to: number, every: number): number[] {
+  return Array.from({ length: Math.max(0, Math.floor((to - from) / every) + 1) }, (_, i) => from + i * every);
+}
+
 /** Locations of a user who moves east at one speed. */
 export function moving(move: Move, more: Partial<Location> = {}): Location[] {
   const { from, to, every = 30, east = 0, north = 0, speed = 0 } = move;
-  const found: Location[] = [];
-  for (let s = from; s <= to; s += every) found.push(at(s, east + (s - from) * speed, north, more));
-  return found;
-}
-
-/** The same for an iPhone: a location every `every` seconds, which should be 50 m or more. */
-export function iosMoving(move: Move): Location[] {
-  return moving(move, { sampling: 'distance' });
+  return steps(from, to, every).map((s) => at(s, east + (s - from) * speed, north, more));
 }
 
 /** One motion reading. */
@@ -78,9 +76,7 @@ export function motions(
   every = 30,
   confidence = 100,
 ): Motion[] {
-  const found: Motion[] = [];
-  for (let s = from; s <= to; s += every) found.push(motion(s, type, confidence));
-  return found;
+  return steps(from, to, every).map((s) => motion(s, type, confidence));
 }
 
 /** A transition of the phone's state machine. */

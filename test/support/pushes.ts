@@ -3,7 +3,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { keys } from '../../src/model/keys.ts';
 import type { transitions } from '../../src/model/payloads.ts';
-import { zone as home, type Move, spot, t0 } from './phone.ts';
+import { zone as home, type Move, spot, steps, t0 } from './phone.ts';
 
 export interface Phone {
   platform: 'android' | 'ios';
@@ -38,9 +38,7 @@ export function pushedFix(phone: Phone, seconds: number, east: number, north = 0
 export function pushedMove(phone: Phone, move: Move): Entry[] {
   const { from, to, east = 0, north = 0, speed = 0 } = move;
   const every = move.every ?? (phone.platform === 'ios' ? 60 : 30);
-  const found: Entry[] = [];
-  for (let s = from; s <= to; s += every) found.push(pushedFix(phone, s, east + (s - from) * speed, north));
-  return found;
+  return steps(from, to, every).map((s) => pushedFix(phone, s, east + (s - from) * speed, north));
 }
 
 const kinds = { still: 3, walking: 7, running: 8, cycling: 1, automotive: 0, unknown: 4 } as const;
@@ -48,22 +46,14 @@ export type MotionWord = keyof typeof kinds;
 
 /** Motion readings every 30 s from one time to another, both ends included. */
 export function pushedMotions(phone: Phone, from: number, to: number, word: MotionWord, every = 30): Entry[] {
-  const found: Entry[] = [];
-  for (let s = from; s <= to; s += every) found.push(pushedMotion(phone, s, word));
-  return found;
+  return steps(from, to, every).map((s) => pushedMotion(phone, s, word));
 }
 
 function pushedMotion(phone: Phone, seconds: number, word: MotionWord): Entry {
   if (phone.platform === 'android')
     return pushed(phone, keys.motionActivity, seconds, { ts: t0 + seconds, type: kinds[word], confidence: 95 });
-  const flags = {
-    stationary: false,
-    walking: false,
-    running: false,
-    cycling: false,
-    automotive: false,
-    unknown: false,
-  };
+  const names = ['stationary', 'walking', 'running', 'cycling', 'automotive', 'unknown'];
+  const flags = Object.fromEntries(names.map((name) => [name, false]));
   const flag = word === 'still' ? 'stationary' : word;
   return pushed(phone, keys.motionActivity, seconds, { ts: t0 + seconds, ...flags, [flag]: true, confidence: 'high' });
 }

@@ -4,7 +4,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
 import { compareTexts } from '../../src/model/text-order.ts';
 import { type OpenOptions, openStore } from '../../src/store/open.ts';
-import type { Document, Documents, Lease, PutResult, Store } from '../../src/store/store.ts';
+import type { Document, Lease, Store } from '../../src/store/store.ts';
 import { atEnd, tempFolder } from './clean-up.ts';
 
 type Options = { now?: () => number };
@@ -59,35 +59,26 @@ export async function leaseOn(store: Store, userId: string, owner = 'test', seco
   throw new Error(`expected a free user, found a lease of ${taken.heldBy.owner}`);
 }
 
-/** Writes a document as the pipeline does: under a lease, taken for it unless the caller has one. */
-export async function putDocument(
-  store: Store,
-  userId: string,
-  document: Document,
-  lease?: Lease,
-): Promise<PutResult | 'unchanged'> {
-  const { results } = await applyDocuments(store, userId, { put: [document], remove: [] }, lease);
-  return results[0]!;
-}
-
-/** Removes a document in the same way; false when there was none. */
-export async function removeDocument(store: Store, userId: string, key: string, lease?: Lease): Promise<boolean> {
-  return (await applyDocuments(store, userId, { put: [], remove: [key] }, lease)).removed === 1;
-}
-
-async function applyDocuments(
-  store: Store,
-  userId: string,
-  change: Parameters<Documents['apply']>[1],
-  given?: Lease,
-): ReturnType<Documents['apply']> {
-  if (given !== undefined) return store.documents.apply(userId, change, given);
+/** Works under a lease on a user, and releases it. */
+export async function leased<T>(store: Store, userId: string, work: (lease: Lease) => Promise<T>): Promise<T> {
   const lease = await leaseOn(store, userId);
   try {
-    return await store.documents.apply(userId, change, lease);
+    return await work(lease);
   } finally {
     await store.leases.release(lease);
   }
+}
+
+/** Writes a document as the pipeline does: under a lease, taken for it unless the caller has one. */
+export async function putDocument(store: Store, userId: string, document: Document, given?: Lease) {
+  const apply = (lease: Lease) => store.documents.apply(userId, { put: [document], remove: [] }, lease);
+  return (await (given ? apply(given) : leased(store, userId, apply))).results[0]!;
+}
+
+/** Removes a document in the same way; false when there was none. */
+export function removeDocument(store: Store, userId: string, key: string): Promise<boolean> {
+  const change = { put: [], remove: [key] };
+  return leased(store, userId, async (lease) => (await store.documents.apply(userId, change, lease)).removed === 1);
 }
 
 /** How many entries of a user are rejected, by key and reason; entries without a key come first. */

@@ -9,7 +9,7 @@ import {
   restartedBetween,
 } from '../../../src/analysis/clean/observations.ts';
 import type { Resume } from '../../../src/model/trip.ts';
-import { at, event, iosAt, iosMoving, motions, moving, since, t0 } from '../../support/phone.ts';
+import { at, event, iosAt, motions, moving, since, t0 } from '../../support/phone.ts';
 import { row } from '../../support/row.ts';
 
 interface Given {
@@ -37,7 +37,7 @@ const ride = moving({ from: 0, to: 600, speed: 10 });
 /** Standing where the ride ended. */
 const standing = (from: number, to: number, every = 30) => moving({ from, to, every, east: 6000 });
 /** 1200 m in 10 minutes, a fix every 60 m. */
-const walk = iosMoving({ from: 0, to: 600, every: 30, speed: 2 });
+const walk = moving({ from: 0, to: 600, every: 30, speed: 2 }, { sampling: 'distance' });
 const onwards = (from: number) => moving({ from, to: from + 600, east: 6000, speed: 10 });
 /** Readings every five minutes of an hour. */
 const sparse = motions(700, 4000, 'IN_VEHICLE', 300);
@@ -201,7 +201,7 @@ it('another phone does not hide that the first was silent for more than an hour 
 });
 
 it('locations of another phone while the first seemed to be on its trip become a separate trip', () => {
-  const lost = iosMoving({ from: 0, to: 60, every: 60, speed: 1 });
+  const lost = moving({ from: 0, to: 60, every: 60, speed: 1 }, { sampling: 'distance' });
   const locations = byTime(
     lost,
     ride.map((l) => ({ ...l, ts: l.ts + 300 })),
@@ -218,7 +218,7 @@ it('locations of another phone while the first seemed to be on its trip become a
 });
 
 it('the trip of a phone ends when it is silent and nothing indicates travel, and another phone takes over', () => {
-  const iphone = iosMoving({ from: 1400, to: 2000, east: 20_000, speed: 3 });
+  const iphone = moving({ from: 1400, to: 2000, east: 20_000, speed: 3 }, { sampling: 'distance' });
   const { trips, open } = segment({ locations: byTime(ride, iphone) });
   expect(trips).toEqual([[0, 600]]);
   expect(open).toBe(1400);

@@ -13,7 +13,7 @@ import { entryPages, errorPages } from '../../../src/store/paging.ts';
 import type { EntryQuery, ErrorRow, Judge, Lease, Moved, Store, UnusableEntry } from '../../../src/store/store.ts';
 import { collections } from '../../../src/store/store.ts';
 import { tempFolder } from '../../support/clean-up.ts';
-import { leaseOn, openStoreIn } from '../../support/store.ts';
+import { leased, leaseOn, openStoreIn } from '../../support/store.ts';
 
 /** A store of an engine, new and empty. */
 export interface Opened {
@@ -240,14 +240,8 @@ export class Person {
     return leaseOn(this.store, this.id, owner, seconds);
   }
 
-  /** Works under a lease and releases it. */
-  async leased<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
-    const lease = await this.lease();
-    try {
-      return await work(lease);
-    } finally {
-      await this.store.leases.release(lease);
-    }
+  leased<T>(work: (lease: Lease) => Promise<T>): Promise<T> {
+    return leased(this.store, this.id, work);
   }
 
   mergeState(fields: Partial<PipelineState>): Promise<void> {
