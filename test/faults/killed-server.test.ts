@@ -1,6 +1,6 @@
 // Puts to a server that is killed at random moments: what was acknowledged is there once, and nothing that was never
 // sent.
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -12,6 +12,7 @@ import { type RunningServer, start, startServer, succeed } from './program.ts';
 const rounds = times('MOBILITY_TEST_KILLS', 12);
 const batchSize = 1000;
 const name = 'ada@example.org';
+const how = { env: { MOBILITY_LEASE_SECONDS: '1' } };
 
 /** A push of the phone: new locations, and the configuration that goes with every push. */
 function batchOf(round: number): Entry[] {
@@ -54,19 +55,12 @@ async function put(server: RunningServer, batch: readonly Entry[]): Promise<bool
   return true;
 }
 
-interface Tally {
-  rounds: number;
-  acknowledged: number;
-  killedBefore: number;
-  storedUnacknowledged: number;
-}
-
 /**
  * The phone pushes one batch a round, to a server that is killed in the middle; it sends again what was not
  * acknowledged. It continues, up to four times as long, until both an answer and a kill before the commit occurred.
  */
-async function killedRounds(folder: string, userId: string, random: Random, withPipeline: boolean): Promise<Tally> {
-  const tally: Tally = { rounds: 0, acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
+async function killedRounds(folder: string, userId: string, random: Random, withPipeline: boolean) {
+  const tally = { rounds: 0, acknowledged: 0, killedBefore: 0, storedUnacknowledged: 0 };
   let usual = 0.1; // s of a put
   let unacknowledged: Entry[] | null = null;
   const seenBoth = (): boolean => tally.acknowledged > 0 && tally.killedBefore > 0;
@@ -78,9 +72,7 @@ async function killedRounds(folder: string, userId: string, random: Random, with
       expect(await put(server, unacknowledged)).toBe(true);
       usual = (performance.now() - began) / 1000;
     }
-    const pipeline = withPipeline
-      ? await start(['pipeline', '--all', '--store', folder], { env: { MOBILITY_LEASE_SECONDS: '1' } })
-      : null;
+    const pipeline = withPipeline ? await start(['pipeline', '--all', '--store', folder], how) : null;
     if (pipeline !== null) await pause(random.between(0, 0.5));
     const batch = batchOf(round);
     const killing = pause(random.between(0, usual * 1.5)).then(() => Promise.all([server.kill(), pipeline?.kill()]));
@@ -103,22 +95,20 @@ async function killedRounds(folder: string, userId: string, random: Random, with
   return tally;
 }
 
-describe('a server killed at random moments of a put', () => {
-  it.each([
-    ['alone', false],
-    ['with the pipeline running and killed at the same time', true],
-  ])('%s: every acknowledged entry is stored once, and no other entry', (_, withPipeline) =>
+it.each([
+  ['alone', false],
+  ['with the pipeline running and killed at the same time', true],
+])(
+  'a server killed at random moments of a put, %s: every acknowledged entry is stored once, and no other',
+  (_, withPipeline) =>
     withSeed(async (random) => {
       const folder = tempFolder();
       const { [name]: userId } = await fillStore(folder, { [name]: [] });
       const tally = await killedRounds(folder, userId!, random, withPipeline);
-      expect(tally.acknowledged, JSON.stringify(tally)).toBeGreaterThan(0);
-      expect(tally.killedBefore, JSON.stringify(tally)).toBeGreaterThan(0);
+      expect(Math.min(tally.acknowledged, tally.killedBefore), JSON.stringify(tally)).toBeGreaterThan(0);
 
       await withStore(folder, (store) => releaseLease(store, userId!)); // of the run that was killed last
-      await succeed(['pipeline', '--user', name, '--store', folder], {
-        env: { MOBILITY_LEASE_SECONDS: '1' },
-      });
+      await succeed(['pipeline', '--user', name, '--store', folder], how);
       const sent = Array.from({ length: tally.rounds }, (_unused, round) => batchOf(round)).flat();
       const once = new Map(sent.map(({ metadata, data }) => [identityText(metadata), data.i ?? data.category]));
       await withStore(folder, async (store) => {
@@ -128,5 +118,4 @@ describe('a server killed at random moments of a put', () => {
         expect(await store.counts(userId!)).toMatchObject({ usercache: 0, errors: 0, timeseries: once.size });
       });
     }),
-  );
-});
+);

@@ -14,7 +14,7 @@ import type { ColumnValue } from '../../src/store/rows/rows.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { Store } from '../../src/store/store.ts';
-import { allEntries } from '../support/diary.ts';
+import { derived } from '../support/diary.ts';
 import { share } from '../support/sample.ts';
 
 /** Opens the store of a folder for `work`. */
@@ -102,22 +102,12 @@ export async function fillUser(store: Store, name: string, platform: 'android' |
   return uuid;
 }
 
-/**
- * Everything of a user but write times of documents and of runs, in one order: what must not depend on what happened.
- */
+/** Everything of a user that must not depend on what happened, as one text. */
 export async function everythingOf(store: Store, userId: string): Promise<string> {
-  const { changed, documents_due, complete_until } = await store.pipeline.get(userId);
-  const documents = await store.documents.list(userId);
-  const errors = await store.errors.list(userId, { limit: 100_000 });
-  const parts = {
-    waiting: await store.usercache.count(userId),
-    timeseries: (await allEntries(store.timeseries, userId)).map((entry) => JSON.stringify(entry)),
-    trips: (await store.trips.chain(userId, { limit: 100_000 })).map((link) => JSON.stringify(link)),
-    documents: documents.map(({ key, data }) => `${key} ${JSON.stringify(data)}`).sort(),
-    errors: errors.map(({ id, entry, reason, message }) => JSON.stringify({ id, entry, reason, message })),
-    state: { changed, documents_due, complete_until },
-  };
-  return JSON.stringify(parts, null, 1);
+  const { state, ...others } = await derived(store, userId);
+  const { changed, documents_due, complete_until } = state;
+  const waiting = await store.usercache.count(userId);
+  return JSON.stringify({ waiting, ...others, changed, documents_due, complete_until }, null, 1);
 }
 
 /** All data of a user, pending entries included, read through the store. */

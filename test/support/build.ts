@@ -19,10 +19,7 @@ let building: Promise<string> | undefined;
  * The folder of a build of the sources as they are now: `bin/mobility.js` in it runs. Built once per state of the
  * sources and kept beside the dependencies, so that test files and runs share it.
  */
-export function buildProgram(): Promise<string> {
-  building ??= findOrBuild();
-  return building;
-}
+export const buildProgram = (): Promise<string> => (building ??= findOrBuild());
 
 async function findOrBuild(): Promise<string> {
   const folder = join(builds, await sourcesHash());
@@ -34,9 +31,8 @@ async function findOrBuild(): Promise<string> {
   const dist = join(draft, 'dist');
   if (builtBefore === undefined) await compile(dist);
   else await cp(join(project, builtBefore), dist, { recursive: true });
-  await cp(join(project, 'bin'), join(draft, 'bin'), { recursive: true });
-  await cp(join(project, 'models'), join(draft, 'models'), { recursive: true });
-  await cp(join(project, 'package.json'), join(draft, 'package.json'));
+  for (const part of ['bin', 'models', 'package.json'])
+    await cp(join(project, part), join(draft, part), { recursive: true });
   // Another test file may have been faster: its build is as good.
   await rename(draft, folder).catch(() => rm(draft, { recursive: true, force: true }));
   return folder;
@@ -49,14 +45,13 @@ async function compile(target: string): Promise<void> {
 }
 
 async function sourcesHash(): Promise<string> {
-  const found = await readdir(join(project, 'src'), { recursive: true, withFileTypes: true });
-  const sources = found.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name));
-  const others = ['bin/mobility.js', 'package.json', 'tsconfig.json', 'tsconfig.build.json'];
-  const models = (await readdir(join(project, 'models'))).sort().map((name) => join('models', name));
-  const hash = createHash('sha256');
-  for (const path of [...sources.sort(), ...[...others, ...models].map((name) => join(project, name))]) {
-    hash.update(`${path}\0`).update(await readFile(path));
+  const paths = ['package.json', 'tsconfig.json', 'tsconfig.build.json'].map((name) => join(project, name));
+  for (const folder of ['src', 'bin', 'models']) {
+    const found = await readdir(join(project, folder), { recursive: true, withFileTypes: true });
+    paths.push(...found.filter((file) => file.isFile()).map((file) => join(file.parentPath, file.name)));
   }
+  const hash = createHash('sha256');
+  for (const path of paths.sort()) hash.update(`${path}\0`).update(await readFile(path));
   return hash.digest('hex').slice(0, 16);
 }
 

@@ -57,11 +57,9 @@ export function piecesOf(folder: string, user?: string): Set<string> {
   const connection = connect(databaseIn(folder));
   const pieces = new Set<string>();
   for (const { name } of user === undefined ? allTables : userTables) {
-    const where = user === undefined ? '' : ' WHERE user = ?';
-    const rows = connection
-      .prepare(`SELECT * FROM ${name}${where}`)
-      .all<Record<string, ColumnValue>>(...(user === undefined ? [] : [user]));
-    for (const value of rows.flatMap((row) => Object.values(row))) {
+    const rows = connection.prepare(`SELECT * FROM ${name}`).all<Record<string, ColumnValue>>();
+    const wanted = rows.filter((row) => user === undefined || row.user === user);
+    for (const value of wanted.flatMap((row) => Object.values(row))) {
       if (value === null || typeof value === 'number') continue;
       for (const piece of runsOf(Buffer.from(value as string))) pieces.add(piece);
     }

@@ -84,20 +84,20 @@ const withoutLine = (link: BriefRecord) => briefOf(link as TripRecord);
 
 /** The days after a whole delivery. They are also checked after each run before. */
 async function daysAfter(store: Store, uuid: string, delivery: Delivery): Promise<ObservedDay[]> {
-  const work = async (): Promise<ObservedDay[]> => {
+  const checked = async (): Promise<ObservedDay[]> => {
     const days = await daysOf(store, uuid);
     await expectSameInBrief(store, uuid);
+    return days;
+  };
+  const work = async (): Promise<ObservedDay[]> => {
+    const days = await checked();
     for (const one of days.slice(-3)) {
       const [alone] = await readDays(store, { uuid }, { from: one.day, to: one.day }, now);
       expect(alone!.observed, `${one.day} alone`).toEqual(one);
     }
     return days;
   };
-  const afterRun = async (): Promise<void> => {
-    await daysOf(store, uuid);
-    await expectSameInBrief(store, uuid);
-  };
-  return deliver(store, uuid, delivery, work, afterRun);
+  return deliver(store, uuid, delivery, work, checked);
 }
 
 /** The entries, `seconds` later. */
