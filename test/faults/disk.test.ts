@@ -1,53 +1,33 @@
 // A disk that is full, or may only be read: a clear message, and nothing acknowledged is lost.
-import { execFileSync } from 'node:child_process';
 import { cp, mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
+import { expect, it, type TestContext } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { atEnd, tempFolder } from '../support/clean-up.ts';
 import { allEntries } from '../support/diary.ts';
-import { isHere } from '../support/needs.ts';
 import { noise } from '../support/noise.ts';
-import { copyOf, fillStore, pushesOf, withStore } from './kit.ts';
-import { type RunningServer, run, startServer, succeed } from './program.ts';
+import { copyOf, fillStore, mount, pushesOf, remount, withStore } from './kit.ts';
+import { type Exit, type RunningServer, run, startServer, succeed } from './program.ts';
 
 const mebibyte = 1024 * 1024;
 
-/** True if the command runs and ends with 0. */
-function works(command: string, args: readonly string[]): boolean {
-  try {
-    execFileSync(command, args, { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 // ---------------------------------------------------------------- a full disk
 
-/** A folder that takes a few MiB, and how to make more space while a program uses it. */
-interface Small {
-  folder: string;
-  makeSpace(): Promise<void>;
-}
-
-/** A file system in memory, most of it in use; needs the right to mount. */
-async function smallFileSystem(folder: string): Promise<Small | null> {
-  const mounted = join(folder, 'mounted');
+/** A file system in memory with a few MiB left, and a store in it; how to make more space while a program uses it. */
+async function smallFileSystem(test: TestContext) {
+  const mounted = join(tempFolder(), 'mounted');
   await mkdir(mounted);
-  const isMounted = works('mount', ['-t', 'tmpfs', '-o', 'size=32m', 'tmpfs', mounted]);
-  if (!isHere('the right to mount', isMounted)) return null;
-  atEnd(() => execFileSync('umount', ['-l', mounted]));
+  mount(test, mounted, '-t', 'tmpfs', '-o', 'size=32m', 'tmpfs');
   const ballast = join(mounted, 'ballast');
   await writeFile(ballast, Buffer.alloc(26 * mebibyte));
-  return {
-    folder: join(mounted, 'store'),
-    // Enlarged, not only emptied: removed files count as free immediately, but some kernels free their space later.
-    makeSpace: async () => {
-      await rm(ballast);
-      execFileSync('mount', ['-o', 'remount,size=256m', mounted]);
-    },
+  const folder = join(mounted, 'store');
+  const { ada } = await fillStore(folder, { ada: [] });
+  // Enlarged, not only emptied: removed files count as free immediately, but some kernels free their space later.
+  const makeSpace = async () => {
+    await rm(ballast);
+    remount(mounted, 'size=256m');
   };
+  return { mounted, folder, ada: ada!, makeSpace };
 }
 
 const batchSize = 1000;
@@ -97,7 +77,7 @@ async function storedBatches(folder: string, uuid: string): Promise<Record<numbe
 }
 
 /** Runs the pipeline over pending entries; throws while the disk is full. */
-async function moveAll(folder: string): Promise<Awaited<ReturnType<typeof run>>> {
+async function moveAll(folder: string): Promise<Exit> {
   const moved = await run(['pipeline', '--user', 'ada', '--store', folder]);
   if (/MOBILITY_STORE_FULL|expected space/.test(moved.stderr)) throw new Error(moved.stderr);
   return moved;
@@ -123,9 +103,8 @@ async function lookAt(folder: string): Promise<void> {
   }
 }
 
-/** Fills the disk under a server, makes space, and continues. */
-async function fillThenMakeSpace({ folder, makeSpace }: Small): Promise<void> {
-  const { ada } = await fillStore(folder, { ada: [] });
+it('on a disk without space puts answer 503, and with new space the service continues without a restart or a loss', async (test) => {
+  const { folder, ada, makeSpace } = await smallFileSystem(test);
   const server = await startServer(folder);
   atEnd(() => server.kill());
   const { acknowledged, refused } = await fillDisk(server);
@@ -138,33 +117,23 @@ async function fillThenMakeSpace({ folder, makeSpace }: Small): Promise<void> {
   const end = await server.stop();
   expect(end, end.stderr).toMatchObject({ code: 0 });
   const counts = Object.fromEntries([...acknowledged, ...refused].map((number) => [number, batchSize]));
-  expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
+  expect(await onceThereIsSpace(() => storedBatches(folder, ada))).toEqual(counts);
   const moved = await onceThereIsSpace(() => moveAll(folder));
   expect(moved, moved.stderr).toMatchObject({ code: 0 });
-  expect(await onceThereIsSpace(() => storedBatches(folder, ada!))).toEqual(counts);
-}
-
-it('on a disk without space puts answer 503, and with new space the service continues without a restart or a loss', async (test) => {
-  const small = await smallFileSystem(tempFolder());
-  if (small === null) return test.skip('this machine does not let a test make a file system');
-  await fillThenMakeSpace(small);
+  expect(await onceThereIsSpace(() => storedBatches(folder, ada))).toEqual(counts);
 });
 
 it.for(['stop', 'kill'] as const)(
   'a store on a disk without a free byte can be read after a %s of its server',
   async (end, test) => {
-    const folder = tempFolder();
-    const small = await smallFileSystem(folder);
-    if (small === null) return test.skip('this machine does not let a test make a file system');
-    await fillStore(small.folder, { ada: [] });
-    const server = await startServer(small.folder);
+    const { mounted, folder } = await smallFileSystem(test);
+    const server = await startServer(folder);
     await fillDisk(server).finally(() => server[end]());
-    const rest = Buffer.alloc(4096);
-    for (let full = false; !full; )
-      await writeFile(join(small.folder, '..', 'rest'), rest, { flag: 'a' }).catch(() => {
-        full = true;
-      });
-    await lookAt(small.folder);
+    const fillRest = async (): Promise<never> => {
+      for (;;) await writeFile(join(mounted, 'rest'), Buffer.alloc(4096), { flag: 'a' });
+    };
+    await expect(fillRest()).rejects.toMatchObject({ code: 'ENOSPC' });
+    await lookAt(folder);
   },
 );
 
@@ -186,7 +155,7 @@ async function killedStore(folder: string): Promise<string> {
   return store;
 }
 
-it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', async (context) => {
+it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', async (test) => {
   const folder = tempFolder();
   const [written, mounted] = [join(folder, 'written'), join(folder, 'mounted')];
   for (const made of [written, mounted]) await mkdir(made);
@@ -199,10 +168,8 @@ it('a store that is mounted read-only can be read, with its log or without; a co
     await cp(join(written, name), join(folder, name), { recursive: true });
     expected.push((await run([...reads, '--store', join(folder, name)])).stdout);
   }
-  const remount = ['-o', 'remount,ro,bind', mounted];
-  const isMounted = works('mount', ['--bind', written, mounted]) && works('mount', remount);
-  if (!isHere('the right to mount', isMounted)) return context.skip();
-  atEnd(() => execFileSync('umount', ['-l', mounted]));
+  mount(test, mounted, '--bind', written);
+  remount(mounted, 'ro,bind');
   const writes = ['pipeline --all', 'users token ada', 'users add eve'];
   for (const [i, name] of names.entries()) {
     const store = ['--store', join(mounted, name)];

@@ -1,8 +1,9 @@
 // What the tests of faults share: folders, seeds, simulated people, and everything of a user as one text.
+import { execFileSync, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { cp } from 'node:fs/promises';
-import { expect } from 'vitest';
+import { expect, type TestContext } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { tokenHash } from '../../src/model/user.ts';
@@ -14,7 +15,9 @@ import type { ColumnValue } from '../../src/store/rows/rows.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 import type { Store } from '../../src/store/store.ts';
+import { atEnd } from '../support/clean-up.ts';
 import { derived } from '../support/diary.ts';
+import { isHere } from '../support/needs.ts';
 import { share } from '../support/sample.ts';
 
 /** Opens the store of a folder for `work`. */
@@ -116,6 +119,19 @@ export async function contentOf(store: Store, uuid: string): Promise<string> {
   const others = [store.users.byUuid(uuid), store.tokens.list(uuid), store.profiles.get(uuid)];
   return JSON.stringify([waiting.entries, await Promise.all(others), await everythingOf(store, uuid)]);
 }
+
+// ---------------------------------------------------------------- disks
+
+/** Mounts on a folder until the test ends; skips the test without the right to do so. */
+export function mount(test: TestContext, folder: string, ...how: string[]): void {
+  const isMounted = spawnSync('mount', [...how, folder]).status === 0;
+  if (!isHere('the right to mount', isMounted)) test.skip('this machine does not let a test mount');
+  atEnd(() => execFileSync('umount', ['-l', folder]));
+}
+
+/** Changes the options of what is mounted on a folder. */
+export const remount = (folder: string, options: string): Buffer =>
+  execFileSync('mount', ['-o', `remount,${options}`, folder]);
 
 // ---------------------------------------------------------------- damage
 

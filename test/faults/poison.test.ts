@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import type { SegmentedTrip } from '../../src/analysis/segmenter.ts';
 import { checkEntry } from '../../src/intake/check-entry.ts';
 import { beyondBounds } from '../../src/intake/stated-times.ts';
@@ -16,6 +16,7 @@ import { unusable as unusableValues } from '../intake/unusable.ts';
 import { tempFolder } from '../support/clean-up.ts';
 import { chainAfter, chainOf, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
 import { newStore, newUser } from '../support/store.ts';
+import type { Untyped } from '../support/untyped.ts';
 import { changeRow, everythingOf, fillStore, garbage, pushesOf, withStore } from './kit.ts';
 import { run, startServer, succeed } from './program.ts';
 
@@ -45,61 +46,51 @@ const failing = fixtureNames('failing').flatMap((name, i) => {
   return isStored ? [{ reason, entry }] : []; // the others are corrected or rejected on receipt
 });
 
-interface ErrorLine {
-  entry: JsonValue;
-  reason: string;
-  message: string;
-}
-
 const reasonsOf = (errors: readonly { reason: string; count?: number }[]): string[] =>
   errors.flatMap(({ reason, count = 1 }) => Array<string>(count).fill(reason)).sort();
 
-describe('poisoned entries of every kind in one batch', () => {
+it('poisoned entries of every kind in one batch are rejected, listed and explained; the diary is as without them', async () => {
   const uuid = '0b2c6d1e-5a55-4c11-9f0e-3f4a5b6c7d8e';
   const [day] = pushesOf('ada', 'android', 1);
+  const folder = tempFolder();
+  const alone = await newStore();
+  await alone.users.register('ada', { uuid, now: 1 });
+  await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
+  await pipeline(alone, uuid);
+  const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
 
-  it('are rejected, listed and explained; the diary is the same as without them', async () => {
-    const folder = tempFolder();
-    const alone = await newStore();
-    await alone.users.register('ada', { uuid, now: 1 });
-    await alone.usercache.put(uuid, { entries: day!, unusable: [] }, 1);
-    await pipeline(alone, uuid);
-    const { errors: _none, ...expected } = JSON.parse(await everythingOf(alone, uuid));
+  await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
+  const bad = [...unusable.map(([, value]) => value), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
+  const batch = [...(day as unknown as JsonValue[])];
+  for (const [i, one] of bad.entries()) batch.splice((i * 37) % batch.length, 0, one);
+  const server = await startServer(folder);
+  const answer = await server.post('/usercache/put', `{"user":"ada","phone_to_server":${jsonText(batch)}}`);
+  await server.stop();
+  expect(answer.status, answer.text).toBe(200);
+  const counts = { inserted: day!.length + failing.length, updated: 0, rejected: unusable.length };
+  expect(JSON.parse(answer.text)).toMatchObject(counts);
 
-    await withStore(folder, (store) => store.users.register('ada', { uuid, now: 1 }));
-    const bad = [...unusable.map(([, value]) => value), ...failing.map(({ entry }) => entry as unknown as JsonValue)];
-    const batch = [...(day as unknown as JsonValue[])];
-    for (const [i, one] of bad.entries()) batch.splice((i * 37) % batch.length, 0, one);
-    const server = await startServer(folder);
-    const answer = await server.post('/usercache/put', `{"user":"ada","phone_to_server":${jsonText(batch)}}`);
-    await server.stop();
-    expect(answer.status, answer.text).toBe(200);
-    const counts = { inserted: day!.length + failing.length, updated: 0, rejected: unusable.length };
-    expect(JSON.parse(answer.text)).toMatchObject(counts);
+  const moved = await succeed(['pipeline', '--user', 'ada', '--json', '--store', folder]);
+  expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
 
-    const moved = await succeed(['pipeline', '--user', 'ada', '--json', '--store', folder]);
-    expect(JSON.parse(moved.stdout).stages[0].counts).toMatchObject({ set_aside: failing.length });
+  const reasons = [...unusable.map(([reason]) => reason), ...failing.map(({ reason }) => reason)].sort();
+  const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
+  expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
+  const out = join(tempFolder(), 'export');
+  await run(['export', '--user', 'ada', '--out', out, '--store', folder]);
+  const lines = (await readFile(join(out, 'errors.jsonl'), 'utf8')).split('\n').slice(0, -1);
+  const errors: Untyped[] = lines.map((line) => JSON.parse(line));
+  expect(reasonsOf(errors)).toEqual(reasons);
+  for (const { message } of errors) expect(message).toMatch(/expected .*, found |converter/);
+  const textsOf = (values: unknown[]) => values.map((one) => JSON.stringify(one)).sort();
+  expect(textsOf(errors.map(({ entry }) => entry))).toEqual(textsOf(bad));
 
-    const reasons = [...unusable, ...failing.map(({ reason }) => [reason] as const)].map(([reason]) => reason).sort();
-    const status = await run(['doctor', '--user', 'ada', '--json', '--store', folder]);
-    expect(reasonsOf(JSON.parse(status.stdout).set_aside)).toEqual(reasons);
-    const out = join(tempFolder(), 'export');
-    await run(['export', '--user', 'ada', '--out', out, '--store', folder]);
-    const text = await readFile(join(out, 'errors.jsonl'), 'utf8');
-    const lines = text.split('\n').slice(0, -1);
-    const errors = lines.map((line) => JSON.parse(line) as ErrorLine);
-    expect(reasonsOf(errors)).toEqual(reasons);
-    for (const { message } of errors) expect(message).toMatch(/expected .*, found |converter/);
-    const kept = errors.map(({ entry }) => JSON.stringify(entry)).sort();
-    expect(kept).toEqual(bad.map((one) => JSON.stringify(one)).sort());
-
-    const recovery = await run(['recover-errors', '--json', '--store', folder]);
-    expect(recovery.code).toBe(3);
-    expect(JSON.parse(recovery.stdout)).toMatchObject({ users: [{ tried: bad.length, recovered: 0 }] });
-    expect(reasonsOf(JSON.parse(recovery.stdout).users[0].remaining)).toEqual(reasons);
-    const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
-    expect(found).toEqual(expected);
-  });
+  const recovery = await run(['recover-errors', '--json', '--store', folder]);
+  expect(recovery.code).toBe(3);
+  expect(JSON.parse(recovery.stdout)).toMatchObject({ users: [{ tried: bad.length, recovered: 0 }] });
+  expect(reasonsOf(JSON.parse(recovery.stdout).users[0].remaining)).toEqual(reasons);
+  const { errors: _listed, ...found } = JSON.parse(await withStore(folder, (store) => everythingOf(store, uuid)));
+  expect(found).toEqual(expected);
 });
 
 // ---------------------------------------------------------------- a trip

@@ -1,6 +1,5 @@
 // The embedded store when the disk is full, a file is busy or out of reach, or one write of many fails: what was
 // acknowledged is there, what was refused left nothing, and the store continues when the fault ends.
-import { execFileSync } from 'node:child_process';
 import { renameSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,11 +9,11 @@ import { databaseIn } from '../../../../src/store/sqlite/folder.ts';
 import { retryWhileBusy } from '../../../../src/store/sqlite/sqlite-transactions.ts';
 import { fix, fixes, newPerson, numbers, refuse, rejects, same, storeWithUser } from '../../../store/contract/kit.ts';
 import { engineError, watched } from '../../../store/support/watched-driver.ts';
-import { atEnd, tempFolder } from '../../../support/clean-up.ts';
-import { isHere } from '../../../support/needs.ts';
+import { tempFolder } from '../../../support/clean-up.ts';
 import { noise } from '../../../support/noise.ts';
 import { openStoreIn } from '../../../support/store.ts';
 import { until } from '../../../support/until.ts';
+import { mount, remount } from '../../kit.ts';
 
 vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
   (await import('../../../store/support/watched-driver.ts')).watchedDriver(await original()),
@@ -22,57 +21,37 @@ vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
 
 afterEach(() => watched.reset());
 
-/** A store whose file grows by so many pages and no more, until `grow` is called. */
-async function limitedStore() {
+it('a full file refuses the whole put, including its note in the profile, and accepts it when there is space', async () => {
   const { store, user } = await storeWithUser();
   const writer = watched.connections.at(-1)!;
-  const limit = (pages: number): void => {
+  const growBy = (pages: number): void => {
     const { page_count } = writer.prepare('PRAGMA page_count').get<{ page_count: number }>()!;
     writer.exec(`PRAGMA max_page_count = ${page_count + pages}`);
   };
-  return { store, user, limit, grow: () => limit(1_000_000) };
-}
-
-const batchOf = (from: number, count: number) =>
-  numbers(from, from + count).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) }));
-
-describe('a full file', () => {
-  it('refuses the whole put, including its note in the profile, and accepts it when there is space', async () => {
-    const { store, user, limit, grow } = await limitedStore();
-    const push = (from: number, count: number, at: number) => {
-      const note = { set: { at } };
-      return store.usercache.put(user.id, { entries: batchOf(from, count), unusable: [], note }, at);
-    };
-    await push(0, 10, 5);
-    limit(20);
-    for (let i = 0; i < 3; i++) await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
-    expect(await store.usercache.count(user.id)).toBe(10);
-    expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
-    expect((await push(50, 1, 7)).results).toEqual(['inserted']);
-    grow();
-    expect(new Set((await push(100, 500, 8)).results)).toEqual(new Set(['inserted']));
-    expect(await store.usercache.count(user.id)).toBe(511);
-    expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
-  });
+  const push = async (from: number, count: number, at: number) => {
+    const entries = numbers(from, from + count).map((ts) => fix(ts, { text: noise(`${ts}`, 1_000) }));
+    return (await store.usercache.put(user.id, { entries, unusable: [], note: { set: { at } } }, at)).results;
+  };
+  await push(0, 10, 5);
+  growBy(20);
+  for (let i = 0; i < 3; i++) await rejects(push(100, 500, 6), 'MOBILITY_STORE_FULL');
+  expect(await store.usercache.count(user.id)).toBe(10);
+  expect(await store.profiles.get(user.id)).toEqual({ at: 5 });
+  expect(await push(50, 1, 7)).toEqual(['inserted']);
+  growBy(1_000_000);
+  expect(new Set(await push(100, 500, 8))).toEqual(new Set(['inserted']));
+  expect(await store.usercache.count(user.id)).toBe(511);
+  expect(await store.profiles.get(user.id)).toEqual({ at: 8 });
 });
 
 it('no store is made on a full disk, and one is made when there is space', async (test) => {
   const disk = join(tempFolder(), 'disk');
   await mkdir(disk);
-  const mount = (options: string): void => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', disk], { stdio: 'ignore' });
-  };
-  try {
-    mount('size=100k');
-  } catch {
-    isHere('the right to mount', false);
-    return test.skip('without the right to mount a small disk');
-  }
-  atEnd(() => execFileSync('umount', ['-l', disk]));
+  mount(test, disk, '-t', 'tmpfs', '-o', 'size=100k', 'tmpfs');
   const folder = join(disk, 'store');
   await rejects(openStoreIn(folder), 'MOBILITY_STORE_FULL');
   expect(await readdir(folder)).toEqual([]);
-  mount('remount,size=2m');
+  remount(disk, 'size=2m');
   const store = await openStoreIn(folder);
   await (await newPerson(store)).put([fix(1)]);
 });
@@ -221,10 +200,7 @@ describe('an error of the engine', () => {
       times = 3;
       expect((await user.waiting()).length).toBeGreaterThan(0);
     }
-    same(
-      (await user.waiting()).map((one) => one.metadata.write_ts),
-      [5, 6, 15],
-    );
+    same(await user.waiting(), [fix(5), fix(6), fix(15)]);
   });
 });
 
