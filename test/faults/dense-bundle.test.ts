@@ -16,13 +16,10 @@ function* lines(): Generator<string> {
     const isMoving = i % 7200 < 1800;
     if (isMoving) [latitude, longitude] = [latitude + 4e-5 * Math.cos(i / 900), longitude + 4e-5 * Math.sin(i / 900)];
     const data = { ts, latitude, longitude, accuracy: 8, sensed_speed: isMoving ? 5 : 0 };
-    yield JSON.stringify({ metadata: { ...metadata, key: 'background/location', write_ts: ts + 0.3 }, data });
-    if (i % 30 > 0) continue;
     const reading = { ts, type: isMoving ? 1 : 3, confidence: 90 };
-    yield JSON.stringify({
-      metadata: { ...metadata, key: 'background/motion_activity', write_ts: ts + 0.5 },
-      data: reading,
-    });
+    yield JSON.stringify({ metadata: { ...metadata, key: 'background/location', write_ts: ts + 0.3 }, data });
+    const key = 'background/motion_activity';
+    if (i % 30 === 0) yield JSON.stringify({ metadata: { ...metadata, key, write_ts: ts + 0.5 }, data: reading });
   }
 }
 

@@ -38,7 +38,7 @@ it('of one user leaves this user out of an export of all users, with name and re
     expect(tables.code, tables.stderr).toBe(3);
     for (const note of notes) expect(tables.stderr).toMatch(note);
     const { left_out } = tables.json<{ left_out: { user_id: string }[] }>();
-    expect(left_out.map(({ user_id }) => user_id).sort()).toEqual([uuids.ada, uuids.ben].sort());
+    expect(new Set(left_out.map(({ user_id }) => user_id))).toEqual(new Set([uuids.ada, uuids.ben]));
     const alone = join(folder, `${format}-alone`);
     await run(['export', '--user', 'cem', '--format', format, '--out', alone, ...on]);
     const names = readdirSync(alone);
@@ -51,16 +51,16 @@ it('of one user leaves this user out of an export of all users, with name and re
   for (const note of notes) expect(archives.stderr).toMatch(note);
   expect(readdirSync(join(folder, 'archives'))).toEqual([uuids.cem]);
 
-  for (const flags of [['--format', 'csv'], []]) {
-    for (const whom of [
-      ['--user', 'ada'],
-      ['--user', 'ada', '--user', 'ben'],
-    ]) {
-      const none = join(folder, 'none');
-      const failed = await run(['export', ...whom, ...flags, '--out', none, ...on]);
-      expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('MOBILITY_STORE_DAMAGED')]);
-      expect(existsSync(none)).toBe(false);
-    }
+  const none = join(folder, 'none');
+  for (const flags of [
+    '--user ada',
+    '--user ada --user ben',
+    '--user ada --format csv',
+    '--user ada --user ben --format csv',
+  ]) {
+    const failed = await run(['export', ...flags.split(' '), '--out', none, ...on]);
+    expect([failed.code, failed.stderr]).toEqual([1, expect.stringContaining('MOBILITY_STORE_DAMAGED')]);
+    expect(existsSync(none)).toBe(false);
   }
 });
 

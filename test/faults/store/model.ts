@@ -8,15 +8,13 @@ import { maxTime, type TimeRange, zoneNamed } from '../../../src/model/time.ts';
 import type { TripRecord, ZoneSighting } from '../../../src/model/trip.ts';
 import type { Document, ErrorRow, Judge, Moved, PutContent, PutResult } from '../../../src/store/store.ts';
 
-interface Waiting {
-  entry: Entry;
-  received_ts: number;
-  failed: { first_ts: number; tries: number } | null;
-}
-
 interface Stored {
   entry: Entry;
   received_ts: number;
+}
+
+interface Waiting extends Stored {
+  failed: { first_ts: number; tries: number } | null;
 }
 
 export const nameOf = ({ key, write_ts }: Identity): string => `${write_ts + 0} ${key}`;
@@ -29,9 +27,6 @@ export const judge: Judge = ({ data }) =>
 export const isAhead = ({ entry: { metadata }, received_ts }: Stored): boolean =>
   metadata.write_ts > received_ts + 86_400 &&
   !(metadata.write_ts > maxTime && metadata.write_ts <= Number.MAX_SAFE_INTEGER);
-
-/** When an entry may be processed. */
-const dueOf = (stored: Stored): number => (isAhead(stored) ? stored.entry.metadata.write_ts : Number.NEGATIVE_INFINITY);
 
 export const isSame = (a: unknown, b: unknown): boolean => {
   try {
@@ -77,32 +72,29 @@ export class Model {
     const counts = { inserted: 0, updated: 0, unchanged: 0 };
     const result = { ...counts, moved: [] as string[], failed: [] as string[] };
     const marked: Moved['dirty'] = { changed: null, documents: false };
-    for (const [name, one] of [...this.waiting].filter(([, waits]) => dueOf(waits) <= at)) {
-      this.waiting.delete(name);
+    for (const [name, one] of [...this.waiting]) {
       const { entry, received_ts } = one;
+      if (isAhead(one) && entry.metadata.write_ts > at) continue;
+      this.waiting.delete(name);
       const identity = identityOf(entry);
       const id = errorIdOf(identity);
       const verdict = judge(entry);
       const before = this.stored.get(name);
-      const touch = (...touched: Entry[]): void => {
-        for (const some of touched) markOf(marked, some);
-      };
       if ('reason' in verdict) {
         const failed = this.historyOf(id)?.failed ?? one.failed;
         const row = { id, entry: entry as unknown as JsonValue, identity, ...verdict, received_ts };
         this.errors.set(id, { ...row, ...this.failedNow(failed, at) });
-        if (this.stored.delete(name)) touch(before!.entry);
+        if (this.stored.delete(name)) markOf(marked, before!.entry);
         result.failed.push(name);
         continue;
       }
       this.errors.delete(id);
       this.stored.set(name, { entry, received_ts });
       result.moved.push(name);
-      if (before === undefined) result.inserted += 1;
-      else if (isSame(before.entry, entry)) result.unchanged += 1;
-      else result.updated += 1;
-      if (before === undefined) touch(entry);
-      else if (!isSame(before.entry, entry)) touch(before.entry, entry);
+      const isUnchanged = isSame(before?.entry, entry);
+      result[isUnchanged ? 'unchanged' : before ? 'updated' : 'inserted'] += 1;
+      if (before && !isUnchanged) markOf(marked, before.entry);
+      if (!isUnchanged) markOf(marked, entry);
     }
     return { ...result, dirty: marked };
   }
@@ -136,20 +128,17 @@ export class Model {
 
   /** The sightings around each entry that affects trips and names no zone, by name: they decide its zone. */
   zones(): Map<string, { around: unknown; ts: number | null }> {
-    const zoneless = [...this.stored].filter(([, { entry }]) => {
-      return zoneNamed(entry) === null && affectsOf(entry.metadata.key) === 'trips';
-    });
-    return new Map(
-      zoneless.map(([name, { entry }]) => {
-        return [name, { around: this.zonesAround(entry.metadata.write_ts), ts: dataTime(entry.data) }];
-      }),
-    );
+    const found = new Map<string, { around: unknown; ts: number | null }>();
+    for (const [name, { entry }] of this.stored)
+      if (zoneNamed(entry) === null && affectsOf(entry.metadata.key) === 'trips')
+        found.set(name, { around: this.zonesAround(entry.metadata.write_ts), ts: dataTime(entry.data) });
+    return found;
   }
 
   zonesAround(writeTs: number): { before: ZoneSighting | null; after: ZoneSighting | null } {
-    const sightings = [...this.stored.values()].flatMap(({ entry: { metadata, data } }) => {
-      const zone = zoneNamed({ metadata, data });
-      return zone === null ? [] : [{ write_ts: metadata.write_ts, key: metadata.key, zone }];
+    const sightings = [...this.stored.values()].flatMap(({ entry }) => {
+      const zone = zoneNamed(entry);
+      return zone === null ? [] : [{ ...entry.metadata, zone }];
     });
     sightings.sort((a, b) => a.write_ts - b.write_ts || (a.key < b.key ? -1 : 1));
     const last = sightings.findLast((one) => one.write_ts <= writeTs);

@@ -25,10 +25,8 @@ vi.mock('../../../../src/store/sqlite/driver.ts', async (original) =>
 afterEach(() => watched.reset());
 
 /** Fails unless each copy has all of the work or nothing of it, the last all, and the work can be repeated on each. */
-async function allOrNothing(folder: string, user: Person, work: (user: Person) => Promise<unknown>): Promise<void> {
-  const store = await openStoreIn(folder);
-  user = user.on(store);
-  await store.profiles.merge(user.id, {}); // the connection for writes is open
+async function allOrNothing(work: (user: Person) => Promise<unknown>): Promise<void> {
+  const { folder, user } = await filledStore();
   const before = await user.content();
   const copies = [...(await copiesDuring(folder, () => work(user))), folder];
   const after = await user.content();
@@ -52,36 +50,31 @@ async function allOrNothing(folder: string, user: Person, work: (user: Person) =
   expect(isDone).toBe(true);
 }
 
-/** A user with something everywhere. */
-async function filledStore(): Promise<{ folder: string; user: Person }> {
+/** A user with something everywhere. The connection for writes is open. */
+async function filledStore() {
   const { folder, store, user } = await storeWithUser();
   await user.moveIn([...fixes(0, 400), entry(battery, 7, { ts: 7 })]);
   await user.putFailed([fix(500), fix(501)], 10);
   await user.put([...fixes(300, 600, { again: true }), entry(battery, 9)]);
   await store.tokens.add({ hash: 'x', user_id: user.id, created_ts: 1, expires_ts: null });
-  await store.close();
-  return { folder, user };
+  return { folder, store, user };
 }
 
 describe('a kill before any statement', () => {
   it('of a put leaves all its entries or none', async () => {
-    const { folder, user } = await filledStore();
     const entries = [...fixes(290, 310, { third: true }), fix(500, { new: 1 }), fix(999)];
     const unusable = [{ entry: 1, reason: 'r', message: 'm' }];
     const note = { set: { put: 1 } };
-    await allOrNothing(folder, user, (one) => one.store.usercache.put(one.id, { entries, unusable, note }, 77));
+    await allOrNothing((one) => one.store.usercache.put(one.id, { entries, unusable, note }, 77));
   });
 
   it('of a move leaves each entry in one place, with its marks', async () => {
-    const { folder, user } = await filledStore();
     const judge: Judge = (one) => (one.metadata.write_ts % 10 === 0 ? { reason: 'r', message: 'm' } : accept(one));
-    await allOrNothing(folder, user, (one) => one.leased((lease) => one.move(lease, judge)));
+    await allOrNothing((one) => one.leased((lease) => one.move(lease, judge)));
   });
 
   it('of an erasure leaves the user unchanged, with an erasure that can be repeated, or erased', async () => {
-    const { folder, user } = await filledStore();
-    const store = await openStoreIn(folder);
-    await store.profiles.merge(user.id, {});
+    const { folder, store, user } = await filledStore();
     const before = await store.counts(user.id);
     const copies = [...(await copiesDuring(folder, () => store.erase(user.id))), folder];
     expect(copies.length).toBeGreaterThan(20);
