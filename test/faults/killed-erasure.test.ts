@@ -55,7 +55,7 @@ describe('an erasure', () => {
         expect([code, copy], stderr).toEqual([0, copy]);
         if (copy === address)
           expect(stdout).toMatch(way === '--study' ? /REMOVED/ : /nothing left of ada@.*\n.*left of ben@/);
-        expect(await textsIn(copy, people)).toEqual([]);
+        expect(textsIn(copy, people)).toEqual([]);
       }
     },
   );

@@ -73,7 +73,7 @@ export interface Needs {
   only?: (mode: string) => boolean;
   /** For tests that kill the server; default: false. */
   durable?: boolean;
-  /** For tests that kill processes or cut connections: transactions may be open after them; default: as `durable`. */
+  /** For tests that kill processes: transactions may be open after them; default: as `durable`. */
   mayLeave?: boolean;
 }
 

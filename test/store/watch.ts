@@ -8,7 +8,7 @@ import type { Control, TestServer } from './servers.ts';
 const probeLimit = 40_000; // ms
 const settleLimit = 60_000; // ms
 
-/** Watches a server that the tests started. `mayLeave`: tests kill processes or cut connections in transactions. */
+/** Watches a server that the tests started. `mayLeave`: tests kill processes in transactions. */
 export function watch(server: () => TestServer | undefined, { mayLeave }: { mayLeave: boolean }): void {
   let client: MongoClient | undefined;
   let stuck: string | null = null;

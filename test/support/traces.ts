@@ -1,5 +1,5 @@
 // Traces of a user in files: texts, texts in compressed data, and pieces of compressed data.
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
 import { packText } from '../../src/store/chunks/pack.ts';
@@ -9,21 +9,19 @@ import { connect } from '../../src/store/sqlite/driver.ts';
 import { databaseIn } from '../../src/store/sqlite/folder.ts';
 
 /** Bytes of every file below a folder, by name; of a compressed log what it contains. */
-async function filesIn(folder: string): Promise<Map<string, Buffer>> {
-  const files = new Map<string, Buffer>();
-  for (const name of await readdir(folder, { recursive: true })) {
-    const path = join(folder, name);
-    if (!(await stat(path)).isFile()) continue;
-    const bytes = await readFile(path);
-    files.set(name, name.endsWith('.gz') ? gunzipSync(bytes) : bytes);
-  }
-  return files;
+function filesIn(folder: string): [name: string, bytes: Buffer][] {
+  // Read at one go: SQLite removes the log of a closed connection when that is collected as garbage.
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+  return files.map(({ parentPath, name }) => {
+    const bytes = readFileSync(join(parentPath, name));
+    return [name, name.endsWith('.gz') ? gunzipSync(bytes) : bytes];
+  });
 }
 
 /** Which of `texts` are in the files of a folder. */
-export async function textsIn(folder: string, texts: readonly string[]): Promise<string[]> {
+export function textsIn(folder: string, texts: readonly string[]): string[] {
   const hits: string[] = [];
-  for (const [name, bytes] of await filesIn(folder)) {
+  for (const [name, bytes] of filesIn(folder)) {
     for (const text of texts) if (bytes.includes(text)) hits.push(`${text} in ${name}`);
   }
   return hits;
@@ -33,10 +31,10 @@ export async function textsIn(folder: string, texts: readonly string[]): Promise
 const window = packText('a')[0]! & 15;
 
 /** Which of `texts` are in compressed data that begins anywhere in the files of a folder. */
-export async function packedTextsIn(folder: string, texts: readonly string[]): Promise<string[]> {
+export function packedTextsIn(folder: string, texts: readonly string[]): string[] {
   const hits = new Set<string>();
   const options = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: 100_000 };
-  for (const bytes of (await filesIn(folder)).values()) {
+  for (const [, bytes] of filesIn(folder)) {
     for (let at = 0; at < bytes.length && hits.size < texts.length; at++) {
       if ((bytes[at]! & 15) !== window) continue;
       try {
@@ -69,9 +67,9 @@ export function piecesOf(folder: string, user?: string): Set<string> {
 }
 
 /** How many of `pieces` are in each file of a folder that has some. */
-export async function piecesIn(folder: string, pieces: ReadonlySet<string>): Promise<string[]> {
+export function piecesIn(folder: string, pieces: ReadonlySet<string>): string[] {
   const hits: string[] = [];
-  for (const [name, bytes] of await filesIn(folder)) {
+  for (const [name, bytes] of filesIn(folder)) {
     let count = 0;
     for (const piece of runsOf(bytes)) if (pieces.has(piece)) count += 1;
     if (count > 0) hits.push(`${count} in ${name}`);
