@@ -139,30 +139,27 @@ it.for(['stop', 'kill'] as const)(
 
 // ---------------------------------------------------------------- a store that may only be read
 
-/** A store whose last commits are in the write-ahead log only, as a killed process leaves it. */
-async function killedStore(folder: string): Promise<string> {
-  const open = join(folder, 'open');
-  const store = join(folder, 'store');
+/** A store, and a copy whose last commits are in the write-ahead log only, as a killed process leaves it. */
+async function storeAndKilled(open: string, killed: string): Promise<void> {
   await fillStore(open, { ada: pushesOf('ada', 'android', 1) });
   await withStore(open, async (opened) => {
     const ada = await opened.users.byEmail('ada');
     for (let number = 0; number < 3; number++) {
       await opened.usercache.put(ada!.uuid, { entries: batchOf(number), unusable: [] }, 1);
     }
-    await copyOf(open, store);
+    await copyOf(open, killed);
   });
-  expect((await stat(join(store, 'mobility.db-wal'))).size).toBeGreaterThan(500_000);
-  return store;
+  expect((await stat(join(killed, 'mobility.db-wal'))).size).toBeGreaterThan(500_000);
 }
 
 it('a store that is mounted read-only can be read, with its log or without; a command that writes names the cause', async (test) => {
   const folder = tempFolder();
   const [written, mounted] = [join(folder, 'written'), join(folder, 'mounted')];
   for (const made of [written, mounted]) await mkdir(made);
-  await killedStore(written);
   const logs = ['--log-dir', join(folder, 'logs')];
   const reads = ['users', 'list', '--counts'];
-  const names = ['open', 'store']; // without a log, and with one
+  const names = ['open', 'killed']; // without a log, and with one
+  await storeAndKilled(join(written, 'open'), join(written, 'killed'));
   const expected = [];
   for (const name of names) {
     await cp(join(written, name), join(folder, name), { recursive: true });

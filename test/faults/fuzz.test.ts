@@ -60,9 +60,8 @@ function* batchesOf(days: readonly Entry[], count: number, random: Random): Gene
   }
 }
 
-/** Each person's days `from` to `to`, whole, and strange things among them. Returns how many these were. */
-async function pushStrangeThings(server: RunningServer, random: Random, from: number, to: number): Promise<number> {
-  let strange = 0;
+/** Each person's days `from` to `to`, whole, and half of the strange things among them. */
+async function pushStrangeThings(server: RunningServer, random: Random, from: number, to: number): Promise<void> {
   const share = Math.ceil(wanted / 2 / Object.keys(people).length);
   for (const [name, platform] of Object.entries(people)) {
     const days = pushesOf(name, platform, to).slice(from).flat();
@@ -73,9 +72,7 @@ async function pushStrangeThings(server: RunningServer, random: Random, from: nu
       const { inserted, updated, rejected } = JSON.parse(answer.text);
       expect(inserted + updated + rejected).toBe(batch.length);
     }
-    strange += share;
   }
-  return strange;
 }
 
 async function pushBrokenTexts(server: RunningServer, random: Random): Promise<void> {
@@ -122,9 +119,8 @@ async function checkDiary(server: RunningServer, store: Store, name: string, use
 async function runPipelines(folder: string): Promise<void> {
   const all = await succeed(['pipeline', '--all', '--json', '--store', folder]);
   const { done, failed, stages } = JSON.parse(all.stdout);
-  expect({ done, failed }).toEqual({ done: Object.keys(people).length, failed: 0 });
   const problems = stages.flatMap((stage: { problems?: string[] }) => stage.problems ?? []);
-  expect(problems).toEqual([]);
+  expect({ done, failed, problems }).toEqual({ done: Object.keys(people).length, failed: 0, problems: [] });
   const again = await run(['pipeline', '--all', '--json', '--store', folder]);
   expect(JSON.parse(again.stdout)).toMatchObject({ done: 0, nothing_new: Object.keys(people).length });
 }
@@ -163,10 +159,10 @@ it(`${wanted} strange entries: never a 5xx, a crash, or an invalid place`, () =>
     const folder = tempFolder();
     const uuids = await fillStore(folder, Object.fromEntries(Object.keys(people).map((name) => [name, []])));
     const server = await startServer(folder);
-    const strange = await pushStrangeThings(server, random, 0, 2);
+    await pushStrangeThings(server, random, 0, 2);
     await runPipelines(folder);
     // The first check of answers finds these entries pending: no converter has checked them.
-    expect(strange + (await pushStrangeThings(server, random, 1, 4))).toBeGreaterThanOrEqual(wanted);
+    await pushStrangeThings(server, random, 1, 4);
     await pushBrokenTexts(server, random);
     await checkAnswers(server, folder, uuids);
     await runPipelines(folder);

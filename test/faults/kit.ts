@@ -51,10 +51,10 @@ export async function copyOf(folder: string, to: string): Promise<string> {
  * Runs `work` with chance; a failure names the seed. `MOBILITY_TEST_SEED` repeats one, as far as the machine's timing
  * does.
  */
-export async function withSeed<T>(work: (random: Random, seed: number) => Promise<T>): Promise<T> {
+export async function withSeed<T>(work: (random: Random) => Promise<T>): Promise<T> {
   const seed = Number(process.env.MOBILITY_TEST_SEED ?? randomInt(2 ** 31));
   try {
-    return await work(seededRandom(seed), seed);
+    return await work(seededRandom(seed));
   } catch (error) {
     if (error instanceof Error) error.message = `with MOBILITY_TEST_SEED=${seed}: ${error.message}`;
     throw error;
@@ -153,12 +153,6 @@ export function changeRow(
     connection.close();
   }
 }
-
-/** A bit in the middle the other way. */
-export const flipped = (bytes: Uint8Array): Uint8Array => {
-  bytes[bytes.length >> 1]! ^= 4;
-  return bytes;
-};
 
 /** Nothing of what was there. */
 export const garbage = (bytes: Uint8Array): Uint8Array => bytes.fill(7);

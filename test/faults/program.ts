@@ -5,9 +5,6 @@ import { expect } from 'vitest';
 import { buildProgram } from '../support/build.ts';
 import { until } from '../support/until.ts';
 
-// ---------------------------------------------------------------- processes
-
-/** How a process ended. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -17,7 +14,6 @@ export interface Exit {
   seconds: number;
 }
 
-/** A process of the program. */
 export interface Running {
   readonly pid: number;
   readonly exit: Promise<Exit>;
@@ -42,7 +38,6 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** How a process is run. */
 export interface How {
   /** Settings, on top of an environment without any. */
   env?: Record<string, string>;
@@ -96,10 +91,7 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(MOBILITY|VITEST|NODE_OPTIONS)/.test(name)));
 }
 
-/** Runs a command line to its end. */
-export async function run(args: readonly string[], how: How = {}): Promise<Exit> {
-  return (await start(args, how)).exit;
-}
+export const run = async (args: readonly string[], how?: How): Promise<Exit> => (await start(args, how)).exit;
 
 /** Runs a command line that must end with 0. */
 export async function succeed(args: readonly string[], how?: How): Promise<Exit> {
@@ -108,9 +100,6 @@ export async function succeed(args: readonly string[], how?: How): Promise<Exit>
   return exit;
 }
 
-// ---------------------------------------------------------------- servers
-
-/** A server that answers. */
 export interface RunningServer extends Running {
   readonly url: string;
   /** Posts a JSON value, or a text as it is. Rejects when the server dies meanwhile. */

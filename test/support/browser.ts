@@ -24,7 +24,6 @@ interface Message {
   error?: { message: string };
 }
 
-/** A page in a new browser. */
 export interface BrowserPage {
   /** Opens an address; resolves when it is loaded. */
   open(url: string): Promise<void>;
@@ -36,9 +35,7 @@ export interface BrowserPage {
   complaints: readonly string[];
   /** The value of an expression in the page; promises are waited for. */
   value<T>(expression: string): Promise<T>;
-  /** A command of the DevTools protocol. */
   send<T = Record<string, unknown>>(method: string, params?: object): Promise<T>;
-  /** Presses a key. */
   press(key: 'Tab' | 'Enter'): Promise<void>;
   close(): Promise<void>;
 }

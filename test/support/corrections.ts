@@ -4,7 +4,6 @@ import { correctionKinds } from '../../src/model/correction.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import { statedModes } from '../../src/model/modes.ts';
 
-/** The entry of a correction. */
 export function correction(write_ts: number, data: Entry['data']): Entry {
   return { metadata: { key: 'manual/correction', platform: 'other', type: 'message', write_ts }, data };
 }
@@ -59,7 +58,6 @@ export function withTokens(entries: readonly Entry[]): Entry[] {
   }));
 }
 
-/** Undoes all of these. */
 export function undoing(corrections: readonly Entry[]): Entry[] {
   const stated = corrections.filter(({ data }) => data.kind !== 'undo');
   return stated.map(({ metadata }) => correction(metadata.write_ts + 1000, { kind: 'undo', of: metadata.write_ts }));

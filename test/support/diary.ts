@@ -13,7 +13,6 @@ import { newUser } from './store.ts';
 /** The default time of receipt and analysis in tests: no clock of a phone is ahead of it. */
 const later = 4_000_000_000;
 
-/** A log that keeps its lines. */
 export function memoryLog(): Log & { lines: string[] } {
   const lines: string[] = [];
   return {
@@ -41,7 +40,6 @@ export async function pipeline(
   return report;
 }
 
-/** Puts the entries and runs the pipeline. */
 export async function putAndRun(
   store: Store,
   userId: string,
@@ -107,7 +105,6 @@ export function expectSame(
     expect(JSON.stringify(found[part], null, 1), part).toBe(JSON.stringify(expected[part], null, 1));
 }
 
-/** All entries in one push, and one run. */
 export const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
 /**

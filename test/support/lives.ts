@@ -165,7 +165,6 @@ export function lastOfEach(entries: readonly Entry[]): Entry[] {
   return [...new Map(entries.map((entry) => [identityText(identityOf(entry)), entry])).values()];
 }
 
-/** The entries of a random history. */
 export const anyLife: fc.Arbitrary<Entry[]> = fc
   .tuple(
     fc.oneof(fc.array(episode, { minLength: 1, maxLength: 3 }), fc.array(episode, { minLength: 3, maxLength: 12 })),

@@ -63,7 +63,6 @@ export function moving(move: Move, more: Partial<Location> = {}): Location[] {
   return steps(from, to, every).map((s) => at(s, east + (s - from) * speed, north, more));
 }
 
-/** One motion reading. */
 export function motion(seconds: number, type: keyof typeof motionTypes, confidence = 100): Motion {
   return { ts: t0 + seconds, type: motionTypes[type], confidence };
 }
@@ -79,7 +78,6 @@ export function motions(
   return steps(from, to, every).map((s) => motion(s, type, confidence));
 }
 
-/** A transition of the phone's state machine. */
 export function event(
   seconds: number,
   transition: keyof typeof transitions,

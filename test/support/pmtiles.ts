@@ -8,7 +8,6 @@ export interface TileRun {
   image: Uint8Array;
 }
 
-/** A grey image of one pixel. */
 export const greyPixel = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGN4BAAA7ADryKHFcQAAAABJRU5ErkJggg==',
   'base64',

@@ -67,7 +67,6 @@ const onIos: Partial<Record<TransitionName, string>> = {
   STOP_TRACKING: 'T_FORCE_STOP_TRACKING',
 };
 
-/** A transition of the phone's state machine. */
 export function pushedTransition(phone: Phone, seconds: number, name: TransitionName, state = 'ONGOING_TRIP'): Entry {
   const [currState, transition] =
     phone.platform === 'ios'

@@ -33,7 +33,6 @@ export function useStore(options: Options = {}): Store {
   });
 }
 
-/** A new, empty store until the end of the test or file. */
 export function newStore(options: Options = {}): Promise<Store> {
   return openStoreIn(tempFolder(), options);
 }

@@ -3,12 +3,13 @@
 import { expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';
 import { runAll } from '../../../src/pipeline/run-all.ts';
+import type { Random } from '../../../src/simulate/random.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { describeOnServers, newDatabase } from '../../store/servers.ts';
 import { buildProgram } from '../../support/build.ts';
 import { tempFolder } from '../../support/clean-up.ts';
-import { openStoreIn } from '../../support/store.ts';
-import { everythingOf, pause, pushesOf, times, withSeed, withStore } from '../kit.ts';
+import { newStore, openStoreIn } from '../../support/store.ts';
+import { everythingOf, pause, pushesOf, times, withSeed } from '../kit.ts';
 import { type Exit, type Running, run, start } from '../program.ts';
 
 const people = times('MOBILITY_TEST_PEOPLE', 12);
@@ -28,24 +29,15 @@ async function fill(store: Store): Promise<string[]> {
 const diariesOf = (store: Store, uuids: readonly string[]): Promise<string[]> =>
   Promise.all(uuids.map((uuid) => everythingOf(store, uuid)));
 
-/** Everybody's diary after one undisturbed run on the embedded store. */
-function undisturbed(): Promise<string[]> {
-  return withStore(tempFolder(), async (store) => {
-    const uuids = await fill(store);
-    expect(await runAll(store, { log: silentLog, now: () => 4_000_000_000 })).toMatchObject({ failed: 0 });
-    return diariesOf(store, uuids);
-  });
-}
-
 /** Keeps workers running, and kills one of them every few seconds, until no user has new entries. */
-async function workAndKill(store: Store, uuids: readonly string[], kill: () => number, env: object): Promise<Exit[]> {
+async function workAndKill(store: Store, uuids: readonly string[], random: Random, env: Record<string, string>) {
   const { seconds: starting } = await run(['config']);
   const ended: Exit[] = [];
   const workers: (Running | undefined)[] = [];
   let done = false;
   const keep = async (i: number): Promise<void> => {
     while (!done) {
-      workers[i] = await start(['pipeline', '--all', '--json'], { env: { ...env } });
+      workers[i] = await start(['pipeline', '--all', '--json'], { env });
       ended.push(await workers[i].exit);
     }
   };
@@ -54,7 +46,7 @@ async function workAndKill(store: Store, uuids: readonly string[], kill: () => n
     for (let left = uuids.length; left > 0; left = (await store.pipeline.withWork(uuids, Infinity)).size) {
       // On a busy machine a worker that has just begun should do something before it is killed.
       await pause(1 + 0.5 * starting);
-      await workers[kill()]?.kill();
+      await workers[Math.floor(random.next() * processes)]?.kill();
     }
     done = true;
     await Promise.all(kept);
@@ -76,10 +68,13 @@ describeOnServers(
         const store = await openStoreIn(address);
         const uuids = await fill(store);
         const env = { MOBILITY_STORE: address, MOBILITY_LEASE_SECONDS: '2', MOBILITY_LOG_DIR: folder };
-        const ended = await workAndKill(store, uuids, () => random.pick([0, 1, 2]), env);
+        const ended = await workAndKill(store, uuids, random, env);
         expect(ended.filter(({ signal, code }) => signal === null && code !== 0)).toEqual([]);
         expect(ended.filter(({ signal }) => signal === 'SIGKILL').length).toBeGreaterThan(0);
-        expect(await diariesOf(store, uuids)).toEqual(await undisturbed());
+        const alone = await newStore();
+        await fill(alone);
+        expect(await runAll(alone, { log: silentLog, now: () => 4_000_000_000 })).toMatchObject({ failed: 0 });
+        expect(await diariesOf(store, uuids)).toEqual(await diariesOf(alone, uuids));
       }));
   },
   { mayLeave: true },
