@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import { dataTime, type Entry } from '../../../src/model/entry.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 import type { EntryQuery } from '../../../src/store/store.ts';
-import { battery, entry, findAll, fix, location, newId, numbers, type Person, same, type Use } from './kit.ts';
+import { battery, entry, findAll, fix, location, numbers, type Person, same, type Use } from './kit.ts';
 
 /** The expected result of a query, computed simply. Keys here are ASCII: they are ordered by their characters. */
 export function expectedOf(
@@ -81,13 +81,6 @@ export function findTests(use: Use): void {
       const finds = async (query: EntryQuery): Promise<void> =>
         same(await findAll(use.store[place], user.id, query), expectedOf(manyEqual, query));
       await fc.assert(fc.asyncProperty(anyQuery, finds), { numRuns: 60 });
-    });
-
-    use.it('a part that ends with the range is the last, and an empty one has no next', async (user) => {
-      await fill(user, [fix(1), fix(2)]);
-      expect(await use.store[place].find(user.id, { time: 'ts', limit: 5 })).toMatchObject({ next: null });
-      const nothing = { entries: [], received_ts: [], next: null };
-      expect(await use.store[place].find(newId(), { time: 'ts', limit: 5 })).toEqual(nothing);
     });
 
     use.it('a query within ranges gives only entries at these times, in pages of any size', async (user) => {
