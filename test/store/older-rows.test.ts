@@ -7,7 +7,7 @@ import { chunks, trips } from '../../src/store/rows/tables.ts';
 import { storeOver } from '../../src/store/rules/build-store.ts';
 import { openSqliteEngine } from '../../src/store/sqlite/sqlite-engine.ts';
 import { tempFolder } from '../support/clean-up.ts';
-import { chainOf, pipeline, put } from '../support/diary.ts';
+import { chainOf, put, putAndRun } from '../support/diary.ts';
 import { newUser } from '../support/store.ts';
 
 const now = 4_000_000_000;
@@ -18,8 +18,7 @@ it('days, flags and trips are the same from rows of older versions', async () =>
   const user = await newUser(store);
   const days = [...simulateDays({ platform: 'android', day: '2024-03-10', seed: 'old', zone: 'Europe/Berlin' }, 4)];
   await put(store, user, days.slice(0, 3).flat());
-  await put(store, user, days[3]!.slice(0, days[3]!.length / 2)); // ends with an open trip or a stay
-  await pipeline(store, user);
+  await putAndRun(store, user, days[3]!.slice(0, days[3]!.length / 2)); // ends with an open trip or a stay
   const look = async () => {
     const shown = [];
     for await (const { observed, flagged, records } of everyDay(store, { uuid: user }, {}, now)) {

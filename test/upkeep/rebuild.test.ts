@@ -17,7 +17,7 @@ import type { DayChange } from '../../src/upkeep/rebuild-user.ts';
 import { addUser, dayChanges, emptySummary, previewRebuild, rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { releaseLease } from '../faults/kit.ts';
-import { chainAfter, chainOf, derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { chainOf, derived, memoryLog, pipeline, putAndRun } from '../support/diary.ts';
 import { hourlySegmenter } from '../support/hourly-segmenter.ts';
 import { anyLife, runs } from '../support/lives.ts';
 import { t0 } from '../support/phone.ts';
@@ -32,8 +32,8 @@ const textsOf = (changes: TripChange[]) => changes.map((change) => `${change.wha
 
 async function userWithDays(): Promise<string> {
   const user = await newUser(store);
-  const rides = [0, 1, 2, 3].map((d) => pushedRide(android, d * day, d * 6000));
-  await chainAfter(store, user, rides.flat());
+  const rides = [0, 1, 2, 3].flatMap((d) => pushedRide(android, d * day, d * 6000));
+  await putAndRun(store, user, rides);
   return user;
 }
 
@@ -99,8 +99,7 @@ it('a preview reports exactly what a rebuild with another version then does, and
     for (const entries of all) {
       const user = await newUser(store);
       users.push(user);
-      await put(store, user, entries);
-      await pipeline(store, user, { segmenter: one! });
+      await putAndRun(store, user, entries, { segmenter: one! });
     }
     const [before, trips] = [await digestOf(store), await tripsOf(users)];
     const with_ = { ...options, segmenter: other!, now: () => 4e9 };
@@ -124,14 +123,12 @@ it('a preview reports exactly what a rebuild with another version then does, and
   for (const count of Object.values(seen)) expect(count).toBeGreaterThan(0);
 });
 
-/** The entries of two simulated days. */
+/** Two simulated days: every mode, with the words of the phone. */
 function simulated(of: { seed: number; platform: 'android' | 'ios' }): Entry[] {
-  return ['2024-03-12', '2024-03-13'].flatMap((day) =>
-    simulateDay({ ...of, day, home: [13.4, 52.5], zone: 'Europe/Berlin' }),
-  );
+  const phone = { ...of, home: [13.4, 52.5] as [number, number], zone: 'Europe/Berlin' };
+  return ['2024-03-12', '2024-03-13'].flatMap((day) => simulateDay({ ...phone, day }));
 }
 
-/** Two simulated days: every mode, with the words of the phone. */
 const phones = fc.record({ seed: fc.nat(), platform: fc.constantFrom('android' as const, 'ios' as const) });
 const days = phones.map(simulated);
 

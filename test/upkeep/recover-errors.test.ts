@@ -4,7 +4,7 @@ import type { Entry } from '../../src/model/entry.ts';
 import type { JsonValue } from '../../src/model/json.ts';
 import type { ErrorRow } from '../../src/store/store.ts';
 import { recoverErrors } from '../../src/upkeep/recover-user.ts';
-import { allEntries, chainAfter, derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { allEntries, chainAfter, derived, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
 import { android, pushed, pushedRide } from '../support/pushes.ts';
 import { leaseOn, newUser, useStore } from '../support/store.ts';
 
@@ -19,8 +19,7 @@ async function setAside(user: string, entries: readonly Entry[]): Promise<void> 
   await put(store, user, entries);
   const lease = await leaseOn(store, user);
   const refuse = () => ({ reason: 'no_converter', message: 'no converter' });
-  for (let more = true; more; )
-    ({ more } = await store.usercache.move(user, { at: 5e9, limit: 10_000 }, lease, refuse));
+  await store.usercache.move(user, { at: 5e9, limit: 10_000 }, lease, refuse);
   await store.leases.release(lease);
 }
 
@@ -31,8 +30,7 @@ it('recovers entries that now convert, once, and the next run adds them to the d
   const expected = await derived(store, other);
   await store.erase(other);
   const user = await newUser(store, other);
-  await put(store, user, day.slice(0, 10));
-  await pipeline(store, user);
+  await putAndRun(store, user, day.slice(0, 10));
   await setAside(user, day.slice(10));
   const report = await recoverErrors(store, user, options);
   const count = day.length - 10;

@@ -10,7 +10,7 @@ import { rebuild } from '../../src/upkeep/rebuild-user.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
 import { interposedStore } from '../faults/interposed-store.ts';
 import { correction } from '../support/corrections.ts';
-import { derived, memoryLog, pipeline, put } from '../support/diary.ts';
+import { derived, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
 import { runs } from '../support/lives.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushedRide } from '../support/pushes.ts';
@@ -61,34 +61,30 @@ async function retainedDays() {
 
 it('no run, rebuild, new version, late entry or second call changes a day', async () => {
   const { store, rides, shown, before } = await retainedDays();
-  const expectSame = async (): Promise<void> => expect(await shown()).toEqual(before);
-  await expectSame();
-  await rebuild(store, user, options);
-  await expectSame();
-  await rebuild(store, user, { ...options, segmenter: { ...shippedSegmenter, version: 'another' } });
-  await expectSame();
+  expect(await shown()).toEqual(before);
   const late = rides[1]!.filter((_, i) => i % 3 > 0);
-  await put(store, user, late);
-  await pipeline(store, user);
-  await expectSame();
-  await put(store, user, pushedRide(android, 1.4 * day, 6000, 10));
-  await pipeline(store, user);
-  await retain(store, user, removed);
-  await rebuild(store, user, options);
-  await expectSame();
+  for (const step of [
+    () => rebuild(store, user, options),
+    () => rebuild(store, user, { ...options, segmenter: { ...shippedSegmenter, version: 'another' } }),
+    () => putAndRun(store, user, late),
+    () => putAndRun(store, user, pushedRide(android, 1.4 * day, 6000, 10)),
+    () => retain(store, user, removed),
+    () => rebuild(store, user, options),
+  ]) {
+    await step();
+    expect(await shown()).toEqual(before);
+  }
 });
 
 it('a correction of the person changes a day, through every rebuild, until it is undone', async () => {
   const { store, shown, before } = await retainedDays();
   const trip = (await store.trips.byDay(user, { from: '1970-01-01', to: '9999-12-31' }))[1]!;
-  await put(store, user, [correction(now, { kind: 'drop', ts: (trip.start_ts + trip.end_ts) / 2 })]);
-  await pipeline(store, user);
+  await putAndRun(store, user, [correction(now, { kind: 'drop', ts: (trip.start_ts + trip.end_ts) / 2 })]);
   const corrected = await shown();
   expect(corrected).not.toEqual(before);
   await rebuild(store, user, { ...options, segmenter: { ...shippedSegmenter, version: 'another' } });
   expect(await shown()).toEqual(corrected);
-  await put(store, user, [correction(now + 1, { kind: 'undo', of: now })]);
-  await pipeline(store, user);
+  await putAndRun(store, user, [correction(now + 1, { kind: 'undo', of: now })]);
   expect(await shown()).toEqual(before);
 });
 
@@ -119,10 +115,7 @@ it('later days are the same in any order of later entries, and as without the re
   const later = async (removes: boolean, order: readonly number[]): Promise<string> => {
     const store = await storeWith(rides.slice(0, 5).flat());
     if (removes) await retain(store, user, { ...options, before: t0 + 4 * day, what: 'both' });
-    for (const i of order) {
-      await put(store, user, rides[i]!);
-      await pipeline(store, user);
-    }
+    for (const i of order) await putAndRun(store, user, rides[i]!);
     const links = await store.trips.chain(user, { from: t0 + 4 * day, limit: 99 });
     return jsonDigest(links.map(({ trip, start_ts, end_ts, day: on }) => [start_ts, end_ts, on, trip?.sections]));
   };
@@ -146,8 +139,7 @@ it('all data of a user without later data are removed, and a returning phone giv
       const keys = (await store.timeseries.summary(user)).map(({ key }) => key);
       expect(keys.filter((key) => /^(background|statemachine)/.test(key))).toEqual([]);
     }
-    await put(store, user, back);
-    await pipeline(store, user);
+    await putAndRun(store, user, back);
     const links = await store.trips.chain(user, { from: t0 + 40 * day, limit: 99 });
     expect(links.length).toBeGreaterThan(1);
     return jsonDigest(links.map(({ trip, start_ts, end_ts }) => [start_ts, end_ts, trip?.sections]));
