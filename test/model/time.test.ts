@@ -149,14 +149,12 @@ describe('the ends of the calendar', () => {
 
 describe('time zones', () => {
   it('are the names of the database in any case, also after and before names that nearly are one', () => {
-    const zones = words(
-      'UTC Etc/GMT+7 america/new_york US/Pacific Etc/GMT-14 America/Argentina/Buenos_Aires Europe/Berlin',
-    );
+    const zones = words('UTC Etc/GMT+7 Etc/GMT-14 america/new_york US/Pacific America/Argentina/Buenos_Aires');
     const none = words('none Europe/Nowhere +01:00 GMT+7 __proto__ Europe/Berlin/ Europe/Berli');
     for (let i = 0; i < 2; i++) {
       for (const name of [...none, '', ' UTC', 'Europe/Berlin ', 'x'.repeat(65), 5, null, undefined, {}])
         expect(isTimeZone(name), `${name}`).toBe(false);
-      for (const zone of zones) expect(isTimeZone(zone), zone).toBe(true);
+      for (const zone of [...zones, 'Europe/Berlin']) expect(isTimeZone(zone), zone).toBe(true);
     }
     for (const zone of ['none', 'Europe/Nowhere', 'x'.repeat(100)])
       expect(() => zoneOffset(zone, 0)).toThrow(RangeError);
