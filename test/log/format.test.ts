@@ -195,10 +195,7 @@ describe('the texts that operators look for', () => {
       line.entryFailed(user, 'no ts', 'manual/survey', 1.5, 'missing-ts'),
       `${about}Got error no ts while saving entry key = manual/survey, write_ts = 1.5 -> missing-ts`,
     ],
-    [
-      line.insertingError(user, 'manual/survey', 1.5),
-      `${about}Inserting entry key = manual/survey, write_ts = 1.5 into error timeseries`,
-    ],
+    [line.insertingError(user, 'a/b', 1.5), `${about}Inserting entry key = a/b, write_ts = 1.5 into error timeseries`],
   ])('%s', (written, kept) => {
     expect(written).toBe(kept);
   });

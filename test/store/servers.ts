@@ -133,11 +133,7 @@ export function newDatabase(server: TestServer): string {
   return address;
 }
 
-/**
- * Dropping waits for transactions, also for those that killed processes left open. MongoDB gives them up after a
- * minute; the server that is started here only when it is asked for something else meanwhile, so that they are ended
- * first. Nobody else uses it.
- */
+/** Dropping waits for transactions. The server that is started here keeps those of killed processes: they end first. */
 async function dropDatabase(server: TestServer, address: string): Promise<void> {
   await withClient(address, async (client) => {
     if (server.control !== null) await client.db('admin').command({ killAllSessions: [] });

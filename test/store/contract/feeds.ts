@@ -1,6 +1,6 @@
 // Contract: transit feeds.
 import { expect, it } from 'vitest';
-import { randomNumbers } from '../../../src/util/random-numbers.ts';
+import { noise } from '../../support/noise.ts';
 import { newId, type Use } from './kit.ts';
 
 const part = 8 * 1024 * 1024; // bytes
@@ -36,9 +36,7 @@ export function feedTests(use: Use): void {
   it('an index that is larger than a part is returned whole', async () => {
     const { feeds } = use.store;
     const id = newId();
-    const random = randomNumbers(1); // random bytes do not become smaller when compressed
-    const words = Uint32Array.from({ length: 2_400_000 }, () => random() * 2 ** 32);
-    const index = Buffer.from(words.buffer).toString('base64');
+    const index = noise('index', 12_800_000);
     await feeds.add({ id, facts: {}, index }, zip(10));
     expect((await feeds.index(id)) === index).toBe(true);
     expect((await present()).map((feed) => feed.id)).toEqual([id]);

@@ -2,7 +2,6 @@
 import { describe, expect } from 'vitest';
 import { type Entry, identityOf } from '../../../src/model/entry.ts';
 import type { JsonValue } from '../../../src/model/json.ts';
-import type { UnusableEntry } from '../../../src/store/store.ts';
 import { battery, entry, findRows, fix, numbers, type Person, same, storedAt, type Use } from './kit.ts';
 
 export function identityTests(use: Use): void {
@@ -55,12 +54,8 @@ export function identityTests(use: Use): void {
   });
 
   describe('a valid entry that the put rejects', () => {
-    const unusableOf = (one: Entry): UnusableEntry => ({
-      entry: one as unknown as JsonValue,
-      identity: identityOf(one),
-      reason: 'too_many',
-      message: 'expected few',
-    });
+    const why = { reason: 'too_many', message: 'expected few' };
+    const unusableOf = (one: Entry) => ({ entry: one as unknown as JsonValue, identity: identityOf(one), ...why });
     const setAside = (user: Person, entries: Entry[], now: number) => user.putUnusable(entries.map(unusableOf), now);
 
     use.it('has its identity: a repetition updates it, and a move removes its error', async (user) => {

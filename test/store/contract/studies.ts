@@ -6,17 +6,13 @@ import { newId, noRows, same, type Use } from './kit.ts';
 
 const hash = (): string => `${newId()}${newId()}`.replaceAll('-', '');
 
-function settings(fields: Partial<StudySettings> = {}): StudySettings {
-  const name = `s${newId().slice(0, 13)}`;
-  const config = { version: 3, 'a.b': { $c: '\u0000\ud800' } };
-  const limits = { hour_limit: 100, total_limit: 1000 };
-  return studySettings({ name, subgroups: ['a', 'B'], ...limits, created_ts: 5.5, config, ...fields });
-}
-
 export function studyTests(use: Use): void {
   /** A new study, which is stored. */
   const newStudy = async (fields: Partial<StudySettings> = {}): Promise<StudySettings> => {
-    const study = settings(fields);
+    const name = `s${newId().slice(0, 13)}`;
+    const config = { version: 3, 'a.b': { $c: '\u0000\ud800' } };
+    const limits = { hour_limit: 100, total_limit: 1000 };
+    const study = studySettings({ name, subgroups: ['a', 'B'], ...limits, created_ts: 5.5, config, ...fields });
     await use.store.studies.put(study);
     return study;
   };
@@ -114,7 +110,7 @@ export function studyTests(use: Use): void {
 
   it('people join only by the latest name for joining, and all names find the study', async () => {
     const { studies } = use.store;
-    const study = settings();
+    const study = await newStudy();
     const next = `${study.name}-2`;
     await studies.put({ ...study, join_names: [study.name, next] });
     expect(await studies.enrol(enrolment(study.name))).toEqual({ refused: 'no_study' });

@@ -86,8 +86,7 @@ export function timeseriesTests(use: Use): void {
     expect(await user.state()).toMatchObject({ complete_until: null, last_error: null, last_run_ts: 9 });
   });
 
-  const workTitle = 'withWork names the users with pending entries, changed data time or documents due';
-  use.it(workTitle, async (idle, rejected, waits, changed, due) => {
+  use.it('withWork names users with pending, changed or due data', async (idle, rejected, waits, changed, due) => {
     const all = [idle, rejected, waits, changed, due];
     const withWork = async (of: Person[], at: number, version?: string) => {
       const ids = of.map(({ id }) => id);

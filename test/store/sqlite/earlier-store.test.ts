@@ -45,9 +45,8 @@ it('opening creates missing tables and indexes, also for commands that create no
   await fresh.close();
   for (const make of [true, false]) {
     const folder = await earlierStore();
-    onFile(folder, (connection) =>
-      connection.exec('DROP TABLE managers; DROP INDEX trips_user_day; DROP TABLE documents'),
-    );
+    const missing = 'DROP TABLE managers; DROP INDEX trips_user_day; DROP TABLE documents';
+    onFile(folder, (connection) => connection.exec(missing));
     const store = await openStoreIn(folder, { make });
     expect(await store.managers.list()).toEqual([]);
     await store.close();
