@@ -45,12 +45,3 @@ it.each([
   const meanwhile = beforeCall(store, `${place}.find`, nth, () => run(store, user.uuid));
   expect(await exported(meanwhile, user.uuid)).toEqual(expected([0, 2500, 5], [2500, 5500, 7]));
 });
-
-it('an export has the newest content of an entry that was pushed again and is pending', async () => {
-  const store = await newStore();
-  const { user } = await store.users.register('ada', { now: 1 });
-  await push(store, user.uuid, 0, 10, 5);
-  await run(store, user.uuid);
-  await push(store, user.uuid, 4, 6, 7);
-  expect(await exported(store, user.uuid)).toEqual(expected([0, 4, 5], [4, 6, 7], [6, 10, 5]));
-});
