@@ -11,10 +11,9 @@ const shape = (trip: Trip, next: Trip | null) =>
 const both = [shape(toWork, toHome), shape(toHome, null)];
 
 describe('flat GeoJSON', () => {
-  const { type, features } = toFlatGeoJson(both);
+  const { features } = toFlatGeoJson(both);
 
   it('holds each place once, then stops and sections of all trips, and no collection', () => {
-    expect(type).toBe('FeatureCollection');
     expect(features.map(({ properties }) => properties!.feature_type)).toEqual([
       ...Array(3).fill('place'),
       ...[toWork, toHome].flatMap(({ stops, sections }) =>
@@ -22,11 +21,7 @@ describe('flat GeoJSON', () => {
       ),
     ]);
     expect(new Set(features.map(({ id }) => id)).size).toBe(features.length);
-    for (const feature of features) {
-      expect(feature.type).toBe('Feature');
-      expect(['Point', 'LineString', 'MultiLineString']).toContain(feature.geometry.type);
-      expect(feature.properties!.trip_id ?? feature.properties!.source).toEqual(expect.any(String));
-    }
+    for (const { properties } of features) expect(properties!.trip_id ?? properties!.source).toBeTypeOf('string');
   });
 
   it('combines the fields that both trips have of the place between them', () => {
