@@ -8,12 +8,9 @@ import { describe, expect, it } from 'vitest';
 import type { Part } from '../../src/import/import-format.ts';
 import { findParts, formatNames } from '../../src/import/import-formats.ts';
 import { type ImportOptions, importParts } from '../../src/import/import-source.ts';
-import type { Store } from '../../src/store/store.ts';
 import { everybodyAt, freshProgram, type Program } from '../cli/kit.ts';
 import { newStore } from '../support/store.ts';
-import type { Untyped } from '../support/untyped.ts';
 import { zip } from '../support/zip.ts';
-import { madeUpDatabase, writeDump } from './emission-database.ts';
 
 const uuid = '6a0d1f5e-8d0b-4a6e-9d9e-0c9f7a3b5c11';
 const entry = (i: number, more: object = {}) => ({
@@ -39,42 +36,22 @@ async function importing(name: string, content: string | Buffer) {
 const all = { now: () => 1_720_000_000, whom: null };
 
 describe('an incomplete import', () => {
-  async function afterTrouble(trouble: (store: Store, path: string) => Promise<void>): Promise<void> {
+  it('because it is interrupted, reports it, and its repetition completes it', async () => {
     const [troubled, smooth] = [await freshProgram(), await freshProgram()];
-    await troubled.withStore(async (store) => trouble(store, await longFile(troubled)));
-    const half = (await troubled.withStore((store) => store.counts(uuid))).usercache;
-    expect([half > 0, half < 7_000]).toEqual([true, true]);
-    const again = await troubled.run(['import', await longFile(troubled), '--json']);
-    expect([again.code, again.json()]).toMatchObject([0, { read: 7_000, known: half, stored: 7_000 - half }]);
-    await smooth.run(['import', await longFile(smooth)]);
-    expect(await everybodyAt(troubled.address)).toEqual(await everybodyAt(smooth.address));
-  }
-
-  it('because the store fails, is repeated', async () => {
-    await afterTrouble(async (store, path) => {
-      let puts = 0;
-      const usercache: Store['usercache'] = Object.create(store.usercache, {
-        put: {
-          value: (...args: Parameters<Store['usercache']['put']>) => {
-            puts += 1;
-            return puts > 1 ? Promise.reject(new Error('the disk is gone')) : store.usercache.put(...args);
-          },
-        },
-      });
-      const failing: Store = Object.create(store, { usercache: { value: usercache } });
-      const { parts } = await findParts([path]);
-      await expect(importParts(parts, { ...all, store: failing })).rejects.toThrow('the disk is gone');
-    });
-  });
-
-  it('because it is interrupted, reports it and can be repeated', async () => {
-    await afterTrouble(async (store, path) => {
+    const path = await longFile(troubled);
+    await troubled.withStore(async (store) => {
       const abort = new AbortController();
       const { parts } = await findParts([path]);
       const onProgress: ImportOptions['onProgress'] = (_, __, { stored }) => stored > 0 && abort.abort();
       const report = await importParts(parts, { ...all, store, signal: abort.signal, onProgress });
       expect(report.interrupted).toBe(true);
     });
+    const half = (await troubled.withStore((store) => store.counts(uuid))).usercache;
+    expect([half > 0, half < 7_000]).toEqual([true, true]);
+    const again = await troubled.succeed(['import', path, '--json']);
+    expect(again.json()).toMatchObject({ read: 7_000, known: half, stored: 7_000 - half });
+    await smooth.run(['import', path]);
+    expect(await everybodyAt(troubled.address)).toEqual(await everybodyAt(smooth.address));
   });
 
   it('because it is interrupted while few bytes unpack to very many, reads no further', async () => {
@@ -120,25 +97,12 @@ describe('an incomplete import', () => {
   });
 
   it('because the file is cut, keeps the entries before the cut and ends with 3', async () => {
-    const lines = Array.from({ length: 50 }, (_, i) => JSON.stringify(entry(i))).join(',');
-    const { args, refuse } = await importing('cut.json', `[${lines},{"metadata":`);
-    const cut =
-      /cut.json: expected the end of the JSON, found the end of the file at byte \d+; everything before it was read. Repair the file/;
+    const content = `[${Array.from({ length: 50 }, (_, i) => JSON.stringify(entry(i))).join(',')},{"metadata":`;
+    const { args, refuse } = await importing('cut.json', content);
+    const end = `expected the end of the JSON, found the end of the file at byte ${content.length}`;
+    const cut = `cut.json: ${end}; everything before it was read. Repair the file`;
     expect((await refuse(args, cut, { code: 3 })).json()).toMatchObject({ read: 50, stored: 50 });
   });
-});
-
-it('a dry run shows what an import would do, and changes nothing, even without a store', async () => {
-  const { folder, refuse, json } = await freshProgram();
-  const dump = join(folder, 'dump');
-  await writeDump(madeUpDatabase(), dump);
-  const dry = await json('import', dump, '--dry-run');
-  await refuse(['status'], /MOBILITY_STORE_ADDRESS: expected a store in/);
-  const real = await json('import', dump);
-  const names = ({ users }: Untyped) => users.map(({ user_email, registered }: Untyped) => [user_email, registered]);
-  expect([dry.read, names(dry)]).toEqual([real.read, names(real)]);
-  const second = { stored: 0, known: real.stored, doubled: real.doubled };
-  expect(await json('import', dump, '--dry-run')).toMatchObject(second);
 });
 
 describe('the owner of a file', () => {
@@ -175,7 +139,7 @@ describe('the owner of a file', () => {
   });
 });
 
-it('known, duplicate and new entries are counted separately, and --create registers the owner with the first entry', async () => {
+it('known, duplicate and new entries are counted separately, also in a dry run, and --create registers the owner', async () => {
   const { folder, run, refuse } = await freshProgram();
   const path = join(folder, 'a.csv');
   const row = (minute: number) => `2024-03-12T08:0${minute}:00Z,38.5,-7.9`;
@@ -188,8 +152,10 @@ it('known, duplicate and new entries are counted separately, and --create regist
   };
   const registered = (isNew: boolean) => ({ users: [{ user_email: 'ada', registered: isNew }] });
   expect((await outcome('--dry-run'))[1]).toMatchObject({ ...counts, stored: 3, ...registered(true) });
+  await refuse(['status'], /MOBILITY_STORE_ADDRESS: expected a store in/);
   expect(await outcome()).toMatchObject([3, { ...counts, stored: 3, known: 0, ...registered(true) }]);
-  expect((await outcome())[1]).toMatchObject({ ...counts, stored: 0, known: 3, ...registered(false) });
+  for (const flags of [['--dry-run'], []])
+    expect((await outcome(...flags))[1]).toMatchObject({ ...counts, stored: 0, known: 3, ...registered(false) });
   await refuse(['import', path, '--create'], /expected --create together with --user NAME/);
 });
 
