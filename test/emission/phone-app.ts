@@ -1,27 +1,20 @@
 // A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its
 // dashboard. It follows what the app reads and when; where the app would break on a missing field, this one throws.
+import type { Entry } from '../../src/model/entry.ts';
 import { newUuid } from '../../src/model/ids.ts';
+import { checkAnswer } from '../server/kit.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { words } from '../support/words.ts';
 
-/** A row of the phone, as it is pushed. */
-export interface PhoneRow {
-  metadata: { key: string; write_ts: number; [name: string]: unknown };
-  data: Record<string, Untyped>;
-}
-
-/** A card of the list. */
+/** A card of the list: what the app shows of a trip, and in `raw` the trip itself. */
 export interface Card {
   id: string;
   origin_key: string;
   draft: boolean;
   start_ts: number;
   end_ts: number;
-  /** Day as shown. */
   day: string;
-  /** km as shown. */
-  km: string;
-  /** Detected modes with their shares, the greatest first. */
+  /** Detected modes, the one with the greatest share first. */
   modes: string[];
   labels: Record<string, string | undefined>;
   survey: string | null;
@@ -29,7 +22,7 @@ export interface Card {
   toLabel: boolean;
   /** Points of the line of each section. */
   lines: [number, number][][];
-  places: [start: string | null, end: string | null];
+  places: (string | null)[];
   raw: Untyped;
 }
 
@@ -49,45 +42,28 @@ export interface Phone {
   zone: string;
   /** Seconds since the epoch. */
   now: () => number;
-  /** Called with every answer. */
-  onAnswer?: (path: string, answer: { status: number; headers: Headers; text: string }) => void;
 }
 
 /**
- * Joins a study by its link, as the app does: makes a token, fetches the configuration of the study, checks
- * the token against it, and takes the server's address from it. `configAt`: where the app was built to ask.
+ * Joins a study by its link, as the app does: makes a token, fetches the configuration of the study, checks the
+ * subgroup, and takes the server's address from it. `configAt`: where the app was built to ask.
  */
-export async function joinByLink(
-  link: string,
-  configAt: (study: string) => string,
-): Promise<Pick<Phone, 'connectUrl' | 'token'>> {
-  const url = new URL(link);
-  if (url.host !== 'join' && !/\/join\/?$/.test(url.pathname)) throw new Error(`no link to join: ${link}`);
-  const [study, subgroup] = [url.searchParams.get('study_config')!, url.searchParams.get('sub_group') ?? 'default'];
-  const token = `nrelop_${study}_${subgroup}_${newUuid().replaceAll('-', '')}`;
+export async function joinByLink(link: string, configAt: (study: string) => string) {
+  const { searchParams } = new URL(link);
+  const [study, subgroup] = [searchParams.get('study_config')!, searchParams.get('sub_group') ?? 'default'];
   const response = await fetch(configAt(study));
   if (response.status !== 200) throw new Error(`no configuration of ${study}: ${response.status}`);
-  const config = (await response.json()) as Untyped;
-  checkSubgroup(token, config);
-  return { token, connectUrl: config.server.connectUrl };
-}
-
-/** The app's own check of a token, condition by condition: a list of subgroups counts, even if it is empty. */
-function checkSubgroup(token: string, config: Untyped): void {
-  if (!config.opcode) return;
-  const parts = token.split('_');
-  if (parts.length <= 3) throw new Error('config.not-enough-parts');
-  if (config.opcode.subgroups) {
-    if (config.opcode.subgroups.indexOf(parts[2]) === -1) throw new Error('config.invalid-subgroup');
-  } else if (parts[2] !== 'default') {
-    throw new Error('config.invalid-subgroup-no-default');
-  }
+  const { opcode, server } = (await response.json()) as Untyped;
+  // A list of subgroups counts, even if it is empty.
+  const isIn = opcode.subgroups ? opcode.subgroups.includes(subgroup) : subgroup === 'default';
+  if (!isIn) throw new Error(`no subgroup ${subgroup} of ${study}`);
+  const token = `nrelop_${study}_${subgroup}_${newUuid().replaceAll('-', '')}`;
+  return { token, connectUrl: server.connectUrl as string };
 }
 
 /** Opens the app: nothing is asked of the server yet. */
-export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) {
-  let rows: PhoneRow[] = [];
-  const alerts: string[] = [];
+export function openPhoneApp({ connectUrl, token, zone, now }: Phone) {
+  let rows: Entry[] = [];
 
   /** As the native plugin calls: only 200 with an object is success. */
   async function call(path: string, body: Record<string, unknown> = {}): Promise<Untyped> {
@@ -97,7 +73,7 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       body: JSON.stringify({ ...body, user: token }),
     });
     const text = await response.text();
-    onAnswer?.(`/${path.replace(/^\/+/, '')}`, { status: response.status, headers: response.headers, text });
+    checkAnswer(`/${path.replace(/^\/+/, '')}`, 'POST', { status: response.status, headers: response.headers, text });
     if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
     const json = JSON.parse(text);
     if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`${path}: no object`);
@@ -111,14 +87,13 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
 
   /** Rows of the phone and of the server, each once: distinguished by when they were written. */
   async function unified(key: string, from: number, to: number): Promise<Untyped[]> {
-    const own = rows.filter(({ metadata: m }) => m.key === key && m.write_ts >= from && m.write_ts <= to);
+    const own: Untyped[] = rows.filter(({ metadata: m }) => m.key === key && m.write_ts >= from && m.write_ts <= to);
     const theirs = await findEntries(key, from, to);
     const seen = new Set(own.map((row) => row.metadata.write_ts));
     return [...own, ...theirs.filter((row) => !seen.has(row.metadata.write_ts))];
   }
 
   const app = {
-    alerts,
     /** "Save your code": registers. */
     register: () => call('/profile/create'),
     /** Each start of the app. */
@@ -128,11 +103,11 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       return profile;
     },
     /** The phone senses, or its user enters something. */
-    record: (more: readonly PhoneRow[]) => {
+    record: (more: readonly Entry[]) => {
       rows = [...rows, ...more];
     },
     /** Writes a label, survey or note. */
-    say: (key: string, data: Record<string, unknown>, platform: string, zone: string, at = now()) =>
+    say: (key: string, data: Entry['data'], platform: 'android' | 'ios', at = now()) =>
       app.record([{ metadata: { key, type: 'message', platform, write_ts: at, read_ts: 0, time_zone: zone }, data }]),
     /** The hourly sync: pushes what is there and forgets it. */
     sync: async () => {
@@ -175,31 +150,17 @@ export function openPhoneApp({ connectUrl, token, zone, now, onAnswer }: Phone) 
       return drafts;
     },
 
-    /** The dashboard: own figures from the cards, figures of all users from the server. */
-    async dashboard(cards: readonly Card[], days: [string, string]) {
-      const own: Record<string, Record<string, number>> = {};
-      for (const card of cards) {
-        if (!card.origin_key.endsWith('trip')) continue;
-        const mode = card.raw.user_input?.mode_confirm ?? card.labels.mode_confirm ?? 'UNLABELED';
-        own[card.day] ??= {};
-        own[card.day]![mode] = (own[card.day]![mode] ?? 0) + card.raw.distance;
-      }
-      let others: Untyped = {};
-      try {
-        others = await call('/result/metrics/yyyy_mm_dd', {
-          freq: 'D',
-          start_time: days[0],
-          end_time: days[1],
-          metric_list: { distance: ['mode_confirm'], duration: ['mode_confirm'], count: ['mode_confirm'] },
-          is_return_aggregate: true,
-          app_config: {},
-          aggregate: true,
-        });
-      } catch (error) {
-        alerts.push(`Error fetching aggregate metrics: ${error}`);
-      }
-      return { own, others };
-    },
+    /** Figures of all users, which the dashboard requests. */
+    dashboard: (start_time: string, end_time: string) =>
+      call('/result/metrics/yyyy_mm_dd', {
+        freq: 'D',
+        start_time,
+        end_time,
+        metric_list: { distance: ['mode_confirm'], duration: ['mode_confirm'], count: ['mode_confirm'] },
+        is_return_aggregate: true,
+        app_config: {},
+        aggregate: true,
+      }),
     call,
   };
   return app;
@@ -229,10 +190,11 @@ function flattened(entry: Untyped): Untyped {
 }
 
 function cardOf(trip: Untyped): Card {
-  const needed = words('start_fmt_time end_fmt_time start_local_dt end_local_dt start_loc end_loc distance');
-  for (const name of [...needed, 'duration', 'user_input', 'additions']) {
-    if (trip[name] === undefined || trip[name] === null) throw new Error(`a card without ${name}`);
-  }
+  const needed = words(`
+    start_fmt_time end_fmt_time start_local_dt end_local_dt start_loc end_loc distance duration user_input additions
+  `);
+  const missing = needed.filter((name) => trip[name] === undefined || trip[name] === null);
+  if (missing.length > 0) throw new Error(`a card without ${missing}`);
   if (!trip.key.endsWith('trip')) throw new Error(`a card of ${trip.key}`);
   const times = [trip.start_local_dt, trip.end_local_dt].flatMap(({ hour, minute }) => [hour, minute]);
   if (!times.every(Number.isInteger)) throw new Error('a card without times of day');
@@ -244,7 +206,6 @@ function cardOf(trip: Untyped): Card {
     start_ts: trip.start_ts,
     end_ts: trip.end_ts,
     day: trip.start_fmt_time.split('T')[0],
-    km: (trip.distance / 1000).toFixed(1),
     modes: Object.entries((summary?.distance ?? {}) as Record<string, number>)
       .sort((a, b) => b[1] - a[1])
       .map(([mode]) => mode),
@@ -273,16 +234,9 @@ function draftOf(fixes: Untyped[]): Card | null {
     draft: true,
     start_ts: first.data.ts,
     end_ts: last.data.ts,
-    day: '',
-    km: (metres / 1000).toFixed(1),
-    modes: [],
-    labels: {},
-    survey: null,
-    notes: [],
+    ...{ day: '', modes: [], labels: {}, survey: null, notes: [], lines: [], places: [] },
     toLabel: true,
-    lines: [fixes.map(({ data }) => [data.longitude, data.latitude])],
-    places: [null, null],
-    raw: { distance: metres, user_input: {} },
+    raw: {},
   };
 }
 
