@@ -3,8 +3,8 @@ import { expect, it } from 'vitest';
 import { checkEntry } from '../../src/intake/check-entry.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import { CallerLimiter, type CallerLimits, callerLimits } from '../../src/server/caller-limits.ts';
-import { Problem } from '../../src/server/problem.ts';
 import type { Store } from '../../src/store/store.ts';
+import { refusalOf } from './kit.ts';
 
 const now = 1_463_540_400;
 const day = 86_400;
@@ -19,18 +19,6 @@ const noLimits = Object.fromEntries(limitNames.map((name) => [name, 0])) as Call
 function open(limits: Partial<CallerLimits> = {}, store = {} as Store) {
   const clock = { now: Math.ceil(now / day) * day };
   return { clock, limiter: new CallerLimiter({ ...noLimits, ...limits }, store, () => clock.now) };
-}
-
-/** The fields of the refusal; null: the call was not refused. */
-async function refusalOf(call: () => unknown): Promise<object | null> {
-  try {
-    await call();
-    return null;
-  } catch (error) {
-    if (!(error instanceof Problem)) throw error;
-    const { status, options } = error;
-    return { status, ...options.members, after: options.headers?.['Retry-After'] };
-  }
 }
 
 it('the limits of a caller by the settings', () => {

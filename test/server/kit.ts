@@ -135,13 +135,9 @@ export async function openKit(
       threadId: 'w1',
       zone: 'UTC',
       now: () => now,
-      emit: (lines) =>
-        kit.log.push(
-          ...lines
-            .text()
-            .split('\n')
-            .map((line) => line.slice(line.indexOf('+00:00:') + 7)),
-        ),
+      emit: (lines) => {
+        for (const line of lines.text().split('\n')) kit.log.push(line.slice(line.indexOf('+00:00:') + 7));
+      },
     }),
     console: (line) => kit.console.push(line),
     config,
@@ -192,16 +188,20 @@ export function addToken(
   return store.tokens.add({ hash: tokenHash(text), user_id, created_ts: 1, expires_ts, ...(kind && { kind }) });
 }
 
-/** The status with which a call inside of the server ends: of its refusal, or 200. */
-export async function statusOf(call: Promise<unknown>): Promise<number> {
+/** The status of a refusal inside of the server, its fields, and when to try again; null: it was none. */
+export async function refusalOf(call: () => unknown) {
   try {
-    await call;
-    return 200;
+    await call();
+    return null;
   } catch (error) {
-    if (error instanceof Problem) return error.status;
-    throw error;
+    if (!(error instanceof Problem)) throw error;
+    const { status, options } = error;
+    return { status, ...options.members, after: options.headers?.['Retry-After'] };
   }
 }
+
+/** The status with which a call inside of the server ends: of its refusal, or 200. */
+export const statusOf = async (call: Promise<unknown>) => (await refusalOf(() => call))?.status ?? 200;
 
 /** A store whose calls with this name, such as `usercache.put`, fail. */
 export const failingAt = (call: string, error: Error) => (store: Store) =>
