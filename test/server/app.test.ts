@@ -7,6 +7,7 @@ import { type ErrorCode, MobilityError } from '../../src/model/mobility-error.ts
 import { tokenHash } from '../../src/model/user.ts';
 import { openRoutes, routes } from '../../src/server/routes/all-routes.ts';
 import { openStore } from '../../src/store/open.ts';
+import { interposedStore } from '../faults/interposed-store.ts';
 import { pendingEntries } from '../support/store.ts';
 import { until } from '../support/until.ts';
 import { addToken, androidLocation, basic, config, failingAt, type Kit, now, openKit } from './kit.ts';
@@ -62,6 +63,7 @@ it('a wrong field is named with what was expected and the kind of what was found
   const days = '/result/metrics/yyyy_mm_dd';
   const noDay = { start_time: 'secret', end_time: '2016-05-17' };
   const label = (text: string) => ({ inserted_label: { key: 'mode', label: text } });
+  const noDate = '/timeline/getTrips/2016-13-01';
   const cases: [path: string, body: object | string, detail: string][] = [
     ['/usercache/put', { phone_to_server: {} }, '"phone_to_server" to be a list, found an object'],
     [find, { key_list: 'secret' }, '"key_list" to be a list or null, found a text'],
@@ -72,11 +74,7 @@ it('a wrong field is named with what was expected and the kind of what was found
     [insert, label('x'.repeat(5000)), '"inserted_label.label" to have at most 200 characters, found 5000'],
     [insert, { inserted_label: {} }, 'a field "inserted_label.key", found none'],
     ['/usercache/get', 'null', 'a JSON object as body, found null'],
-    [
-      '/timeline/getTrips/2016-13-01',
-      {},
-      'a day of the calendar as YYYY-MM-DD at the end of the path, found "2016-13-01"',
-    ],
+    [noDate, {}, 'a day of the calendar as YYYY-MM-DD at the end of the path, found "2016-13-01"'],
   ];
   for (const [path, body, detail] of cases) {
     const { status, json } = await kit.post(path, typeof body === 'string' ? body : { user: 'ada', ...body });
@@ -168,29 +166,20 @@ it('puts fail and readyz is 503 while the folder of the store is moved or replac
 });
 
 it('a streamed answer that fails before its first byte is an error, and one that fails later is cut off and logged', async () => {
-  let calls = 0;
+  let reads = 0; // before the store fails
   const broken = await openKit({
-    wrap: (store) => ({
-      ...store,
-      timeseries: {
-        ...store.timeseries,
-        find: async (userId, query) => {
-          if (query.keys?.length === 1) return store.timeseries.find(userId, query); // corrections
-          calls += 1;
-          if (calls !== 2) throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
-          const entries = Array.from({ length: 2000 }, (_, i) => androidLocation(1e9 + i)) as never[];
-          return {
-            entries,
-            received_ts: entries.map(() => 0),
-            next: { time: 1e9 + 2000, key: 'background/location', write_ts: 1e9 + 2000 },
-          };
-        },
-      },
-    }),
+    wrap: (store) =>
+      interposedStore(store, (name) => {
+        if (name !== 'usercache.find') return;
+        if (reads === 0) throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
+        reads -= 1;
+      }),
   });
   await broken.user('ada');
+  await broken.put(Array.from({ length: 2000 }, (_, i) => androidLocation(1e9 + i)));
   const body = { user: 'ada', start_time: 0, end_time: 2e9 };
   expect((await broken.post('/datastreams/find_entries/timestamp', body)).status).toBe(503);
+  reads = 5;
   await expect(broken.post('/datastreams/find_entries/timestamp', body)).rejects.toThrow();
   await until(() => broken.log.at(-1)!.includes('END POST /datastreams'));
   expect(broken.errors.at(-1)).toContain('gone');
