@@ -1,8 +1,7 @@
 // Metrics of sections by mode, and the periods that sections fall into: bins of UTC, and local days, months and years.
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { figuresOfTrip, metricByMode, metricNames, type SectionFigures } from '../../src/figures/metrics.ts';
-import { localPeriods, summarize, utcPeriods } from '../../src/figures/periods.ts';
+import { localPeriods, utcPeriods } from '../../src/figures/periods.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
 
 const figures = (fields: Partial<SectionFigures>): SectionFigures => ({
@@ -31,11 +30,8 @@ it.each([
   expect(metricByMode(name, sections)).toEqual(expected);
 });
 
-it('mean_speed leaves out sections without duration', () => {
+it('mean_speed leaves out sections without duration, and modes are in alphabetical order', () => {
   expect(metricByMode('mean_speed', [figures({ duration: 0 })])).toEqual({});
-});
-
-it('modes are in alphabetical order, for any order of sections', () => {
   expect(Object.keys(metricByMode('count', sections))).toEqual(['CAR', 'WALKING']);
 });
 
@@ -44,33 +40,11 @@ it('every metric of no sections is empty, and an unknown name is a programming m
   expect(() => metricByMode('altitude', sections)).toThrow(TypeError);
 });
 
-it('the sections of a trip lose nothing when they are split among modes', () => {
-  const section = fc.record({ mode: fc.constantFrom('CAR', 'BUS', 'WALKING'), distance: fc.nat(100_000) });
-  fc.assert(
-    fc.property(fc.array(section), (list) => {
-      const total = list.reduce((sum, { distance }) => sum + distance, 0);
-      const parts = Object.values(metricByMode('distance', list.map(figures)));
-      expect(parts.reduce((sum, value) => sum + value, 0)).toBe(total);
-    }),
-  );
-});
-
-const section = (fields: Partial<Section>): Section => ({
-  id: 'a',
-  start_ts: 1463500800,
-  end_ts: 1463500900,
-  sensed_mode: 'MotionTypes.WALKING',
-  duration: 100,
-  distance: 150,
-  coordinates: [],
-  altitudes: [],
-  times: [],
-  speeds: [0, 1, 3],
-  distances: [],
-  source: 'test',
+const section = (fields: Partial<Section>) => ({
+  ...{ start_ts: 1463500800, sensed_mode: 'MotionTypes.WALKING', duration: 100, distance: 150, speeds: [0, 1, 3] },
   ...fields,
 });
-const trip = (sections: Section[]): Trip => ({ start_zone: 'Europe/Berlin', sections }) as unknown as Trip;
+const trip = (sections: Partial<Section>[]) => ({ start_zone: 'Europe/Berlin', sections }) as Trip;
 
 it('figures of a trip: the mode is the word after the dot, the zone is the zone of the start of the trip', () => {
   const [first, second] = figuresOfTrip(trip([section({}), section({ sensed_mode: 'PredictedModeTypes.BUS' })]));
@@ -141,9 +115,13 @@ it('UTC bins: have their time and its local fields', () => {
   });
 });
 
-it('groups by local date: a section belongs to the day on which it starts where the user was', () => {
-  const periods = localPeriods([at('2016-05-18T06:59:00Z'), at('2016-05-18T07:00:00Z')], 'DAILY');
-  expect(labels(periods)).toBe('2016-05-17: 1, 2016-05-18: 1');
+it('groups by local date: a section belongs to the day where the user was, and days without sections are not listed', () => {
+  const times = ['2016-05-18T06:59:00Z', '2016-05-18T07:00:00Z', '2016-05-20T20:00:00Z'];
+  const periods = localPeriods(
+    times.map((iso) => at(iso)),
+    'DAILY',
+  );
+  expect(labels(periods)).toBe('2016-05-17: 1, 2016-05-18: 1, 2016-05-20: 1');
   const local_dt = { year: 2016, month: 5, day: 18, timezone: 'America/Los_Angeles' };
   expect(periods[1]).toMatchObject({ ts: timeOf('2016-05-18T07:00:00Z'), local_dt });
 });
@@ -156,20 +134,4 @@ it('local months and years start in the zone of their first section and name onl
   const [year] = localPeriods(sections, 'YEARLY');
   expect(year).toMatchObject({ fmt_time: '2016', ts: timeOf('2016-01-01T00:00:00+01:00') });
   expect(year!.local_dt).toEqual({ year: 2016, timezone: 'Europe/Berlin' });
-});
-
-it('groups by local date: groups without sections are not listed', () => {
-  const found = localPeriods([at('2016-05-17T20:00:00Z'), at('2016-05-20T20:00:00Z')], 'DAILY');
-  expect(labels(found)).toBe('2016-05-17: 1, 2016-05-20: 1');
-});
-
-it('modes are fields beside the label of a summary, and an empty period has no modes', () => {
-  const periods = utcPeriods([at('2016-05-17T10:00:00Z'), at('2016-05-19T10:00:00Z', { mode: 'CAR' })], 'D');
-  const [first, empty, last] = summarize('distance', periods);
-  expect([first, last]).toMatchObject([
-    { nUsers: 1, WALKING: 100 },
-    { nUsers: 1, CAR: 100 },
-  ]);
-  expect(Object.keys(empty!).sort()).toEqual(['fmt_time', 'local_dt', 'nUsers', 'ts']);
-  expect(empty!.nUsers).toBe(0);
 });

@@ -1,34 +1,32 @@
 import { expect, it } from 'vitest';
 import { readSections, readSectionsOfDays } from '../../src/figures/read-sections.ts';
 import { madeTrip, storeTrips } from '../server/trips.ts';
-import { useStore } from '../support/store.ts';
+import { newUser, useStore } from '../support/store.ts';
 
 const start = Date.parse('2016-05-01T12:00:00Z') / 1000;
 const hour = 3600;
 const store = useStore();
-let users = 0;
-const newUser = async (...trips: Parameters<typeof madeTrip>[]): Promise<string> => {
-  users += 1;
-  const { user } = await store.users.register(`user ${users}`, { now: 1 });
+const userWith = async (...trips: Parameters<typeof madeTrip>[]): Promise<string> => {
+  const user = await newUser(store);
   await storeTrips(
     store,
-    user.uuid,
+    user,
     trips.map((trip) => madeTrip(...trip)),
   );
-  return user.uuid;
+  return user;
 };
 const starts = (sections: { start_ts: number }[]) => sections.map(({ start_ts }) => start_ts);
 
 it('sections of a range: all are found, for any number of reads of trips', async () => {
   const times = Array.from({ length: 450 }, (_, i) => start + i * hour);
-  const user = await newUser(...times.map((ts): Parameters<typeof madeTrip> => [ts, [{ mode: 'CAR' }]]));
+  const user = await userWith(...times.map((ts): Parameters<typeof madeTrip> => [ts, [{ mode: 'CAR' }]]));
   expect(starts(await readSections(store.trips, user, { from: start, to: times.at(-1)! + 1 }))).toEqual(times);
   const part = await readSections(store.trips, user, { from: times[100]!, to: times[350]! });
   expect(starts(part)).toEqual(times.slice(100, 350));
 });
 
 it('sections of a range: a section counts by its own start, even if its trip began days before', async () => {
-  const user = await newUser(
+  const user = await userWith(
     [start - 100 * hour, [{ mode: 'WALKING' }]],
     [start - 60 * hour, [{ mode: 'TRAIN' }, { mode: 'WALKING', after: 70 * hour }]],
     [start + 20 * hour, [{ mode: 'BUS' }]],
@@ -41,7 +39,7 @@ it('sections of a range: a section counts by its own start, even if its trip beg
 });
 
 it('sections of a range: local days are in the zone where the user was', async () => {
-  const user = await newUser(
+  const user = await userWith(
     [Date.parse('2016-05-17T10:59:00Z') / 1000, [{ mode: 'BUS' }], 'Pacific/Auckland'],
     [Date.parse('2016-05-17T12:01:00Z') / 1000, [{ mode: 'CAR' }], 'Pacific/Auckland'],
     [Date.parse('2016-05-19T06:30:00Z') / 1000, [{ mode: 'TRAM' }], 'America/Los_Angeles'],

@@ -3,6 +3,7 @@ import { expect, it } from 'vitest';
 import { disclose } from '../../src/figures/disclose.ts';
 import { isSettled, type MonthReport, monthReport, readMonth } from '../../src/figures/month-report.ts';
 import { add, addTrip, type Dimension, type PersonTally } from '../../src/figures/tally.ts';
+import { seededRandom } from '../../src/simulate/random.ts';
 import { freshProgram } from '../cli/kit.ts';
 import { chainAfter } from '../support/diary.ts';
 import { android, pushedRide } from '../support/pushes.ts';
@@ -55,11 +56,7 @@ it('no figure covers fewer people than the minimum, and neither does the withhel
 /** A study in which each person travels in each cell, by chance. */
 function busyStudy(people: number, seed: number, cells = ['car', 'walking', 'bus']): Map<string, PersonTally> {
   const study = new Map<string, PersonTally>();
-  let state = seed;
-  const random = (): number => {
-    state = (state * 1664525 + 1013904223) >>> 0;
-    return state / 2 ** 32;
-  };
+  const { next: random } = seededRandom(seed);
   for (let i = 0; i < people; i++) {
     const tally: PersonTally = new Map();
     for (const cell of cells) {
