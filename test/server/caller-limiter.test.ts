@@ -1,5 +1,5 @@
 // What the limiter of a process allows its callers, at the bounds of each limit.
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { checkEntry } from '../../src/intake/check-entry.ts';
 import type { UserRecord } from '../../src/model/user.ts';
 import { CallerLimiter, type CallerLimits, callerLimits } from '../../src/server/caller-limits.ts';
@@ -98,6 +98,19 @@ it('a new member may use 100 unknown keys, of which the store has some', async (
   const rejected = found.flatMap((one, i) => ('reason' in one ? [[i, one.reason, one.message]] : []));
   expect(rejected).toEqual([[99, 'too_many_keys', 'expected at most 100 unknown keys of one user, found one more']]);
   expect(await open({}, store).limiter.limitKeys(ada, list)).toBe(list);
+});
+
+it('the keys of a person are read again after a minute, because another process may have erased the person', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const keys = vi.fn(async () => []);
+  const store = { usercache: { keys }, timeseries: { summary: async () => [] } } as unknown as Store;
+  const { limiter } = open({ unknownKeys: 5 }, store);
+  for (const reads of [1, 1, 2]) {
+    if (reads === 2) vi.advanceTimersByTime(60_000);
+    await limiter.limitKeys(ada, [entryOf('name/of-ada', 1)]);
+    expect(keys).toHaveBeenCalledTimes(reads);
+  }
 });
 
 it('the limiter remembers 20,000 callers and forgets the oldest', () => {

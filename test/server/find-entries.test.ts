@@ -15,6 +15,16 @@ const ts = 1463502000.5;
 const push = (entries: JsonObject[]) => putBatch(ada, entries, { store: kit.store, now: () => now });
 const run = () => runPipeline(kit.store, ada, { log: silentLog, now: () => now });
 
+const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+const locations = (from: number, to: number, fields: (i: number) => JsonObject) =>
+  numbers(from, to).map((i) => androidLocation(ts + i, fields(i)));
+const find = async (body: JsonObject) => {
+  const all = { user: 'ada', start_time: 0, end_time: 2e9, key_list: ['background/location'] };
+  const { json } = await kit.post('/datastreams/find_entries/timestamp', { ...all, ...body });
+  const found = json.phone_data as { metadata: { write_ts: number }; data: { accuracy: number } }[];
+  return { found, isCut: json.truncated };
+};
+
 /** An app whose store moves pending entries before the nth read of `place`. */
 async function moveBefore(place: 'usercache' | 'timeseries', nth: number): Promise<void> {
   kit = await openKit({ wrap: (store) => beforeCall(store, `${place}.find`, nth, run) });
@@ -29,20 +39,13 @@ describe.each([
   ['timeseries', 2],
   ['timeseries', 4],
 ] as const)('while a run moves pending entries before %s is read for the %ith time', (place, nth) => {
-  const numbers = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-  const find = async (body: JsonObject) => {
-    const answer = await kit.post('/datastreams/find_entries/timestamp', { user: 'ada', ...body });
-    const found = answer.json.phone_data as { metadata: { write_ts: number }; data: { accuracy: number } }[];
-    return found.map(({ metadata, data }) => [metadata.write_ts - ts, data.accuracy]);
-  };
-
-  it.each(['metadata.write_ts', 'data.ts'])('find_entries has each entry once, by %s', async (keyTime) => {
+  it.each(['metadata.write_ts', 'data.ts'])('find_entries has each entry once, by %s', async (key_time) => {
     await moveBefore(place, nth);
-    await push(numbers(0, 1500).map((i) => androidLocation(ts + i, { accuracy: 5 })));
+    await push(locations(0, 1500, () => ({ accuracy: 5 })));
     await run();
-    await push(numbers(1200, 2800).map((i) => androidLocation(ts + i, { accuracy: 7 })));
-    const all = { start_time: 0, end_time: 2e9, key_list: ['background/location'], key_time: keyTime };
-    expect(await find(all)).toEqual([
+    await push(locations(1200, 2800, () => ({ accuracy: 7 })));
+    const { found } = await find({ key_time });
+    expect(found.map(({ metadata, data }) => [metadata.write_ts - ts, data.accuracy])).toEqual([
       ...numbers(0, 1200).map((i) => [i, 5]),
       ...numbers(1200, 2800).map((i) => [i, 7]),
     ]);
@@ -50,37 +53,31 @@ describe.each([
 
   it('find_entries has each entry once, also if more have the same time than one read returns', async () => {
     await moveBefore(place, nth);
-    const alike = (from: number, to: number) => numbers(from, to).map((i) => androidLocation(ts + i, { ts }));
-    await push(alike(0, 700));
+    await push(locations(0, 700, () => ({ ts })));
     await run();
-    await push(alike(600, 1900));
-    const all = { start_time: 0, end_time: 2e9, key_list: ['background/location'], key_time: 'data.ts' };
-    expect((await find(all)).map(([i]) => i)).toEqual(numbers(0, 1900));
+    await push(locations(600, 1900, () => ({ ts })));
+    const { found } = await find({ key_time: 'data.ts' });
+    expect(found.map(({ metadata }) => metadata.write_ts - ts)).toEqual(numbers(0, 1900));
   });
 });
 
-const last = async (body: JsonObject) => {
-  const asked = { user: 'ada', start_time: 0, end_time: 2e9, key_list: ['background/location'], ...body };
-  const { json } = await kit.post('/datastreams/find_entries/timestamp', asked);
-  return { found: json.phone_data as JsonObject[], isCut: json.truncated };
-};
-const locations = (from: number, to: number, fields: (i: number) => JsonObject) =>
-  Array.from({ length: to - from }, (_, i) => androidLocation(ts + from + i, fields(from + i)));
-
-it.each(['metadata.write_ts', 'data.ts'])('are the end of all entries by %s, moved or pending', async (key_time) => {
-  kit = await openKit();
-  ada = (await kit.user('ada')).uuid;
-  // Data times repeat and run backwards; some moved entries are pushed again with other data times.
-  await push(locations(0, 1300, (i) => ({ ts: ts + 1300 - Math.floor(i / 3), accuracy: 5 })));
-  await run();
-  await push(locations(1290, 1310, (i) => ({ ts: ts + i, accuracy: 7 })));
-  const all = (await last({ key_time })).found;
-  for (const max_entries of [1, 2, 9, 25, 700, all.length - 1, all.length, all.length + 1])
-    expect(await last({ key_time, max_entries, trunc_method: 'last' }), String(max_entries)).toEqual({
-      found: all.slice(-max_entries),
-      isCut: max_entries < all.length,
-    });
-});
+it.each(['metadata.write_ts', 'data.ts'])(
+  'the last entries are the end of all by %s, moved or pending',
+  async (key_time) => {
+    kit = await openKit();
+    ada = (await kit.user('ada')).uuid;
+    // Data times repeat and run backwards; some moved entries are pushed again with other data times.
+    await push(locations(0, 1300, (i) => ({ ts: ts + 1300 - Math.floor(i / 3), accuracy: 5 })));
+    await run();
+    await push(locations(1290, 1310, (i) => ({ ts: ts + i, accuracy: 7 })));
+    const all = (await find({ key_time })).found;
+    for (const max_entries of [1, 2, 9, 25, 700, all.length - 1, all.length, all.length + 1])
+      expect(await find({ key_time, max_entries, trunc_method: 'last' }), String(max_entries)).toEqual({
+        found: all.slice(-max_entries),
+        isCut: max_entries < all.length,
+      });
+  },
+);
 
 it('the last entries are found without the rest of the history', async () => {
   let read = 0;
@@ -98,7 +95,7 @@ it('the last entries are found without the rest of the history', async () => {
   await push(locations(0, 3000, () => ({})));
   await run();
   read = 0;
-  expect((await last({ max_entries: 2, trunc_method: 'last' })).found).toHaveLength(2);
+  expect((await find({ max_entries: 2, trunc_method: 'last' })).found).toHaveLength(2);
   expect(read).toBeLessThan(30);
 });
 

@@ -66,11 +66,7 @@ const checks = [
 }));
 
 /** Checks each answer against /openapi.json, except a streamed answer that breaks off. */
-export function checkAnswer(
-  path: string,
-  method: string,
-  { status, headers, text }: Pick<Answered, 'status' | 'headers' | 'text'>,
-): void {
+export function checkAnswer(path: string, method: string, { status, headers, text }: Answered): void {
   if (method === 'HEAD') {
     expect(text, `HEAD ${path}`).toBe('');
   } else if (headers.get('content-type') === 'application/problem+json') {

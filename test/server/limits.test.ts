@@ -1,11 +1,9 @@
 // The limits of a caller, and the metrics for monitoring.
-import { beforeEach, expect, it, onTestFinished, vi } from 'vitest';
-import { checkEntry } from '../../src/intake/check-entry.ts';
+import { beforeEach, expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { runPipeline } from '../../src/pipeline/run-pipeline.ts';
 import type { AppParts } from '../../src/server/app-parts.ts';
-import { CallerLimiter, callerLimits } from '../../src/server/caller-limits.ts';
 import { storeFigures } from '../../src/server/store-figures.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recoverErrors, removeErrors } from '../../src/upkeep/recover-user.ts';
@@ -121,23 +119,6 @@ it('pages of a person count as calls of their phones', async () => {
   const headers = await signedIn(kit.store, ada);
   const look = async () => (await kit.request('/me/data', { headers })).status;
   expect([await look(), await look(), await look()]).toEqual([200, 200, 429]);
-});
-
-it('keys that a phone chose are dropped within a minute of their use: another process may have erased its person', async () => {
-  vi.useFakeTimers({ toFake: ['setTimeout'] });
-  onTestFinished(() => void vi.useRealTimers());
-  let reads = 0;
-  const usercache = { ...kit.store.usercache, keys: async () => [`read/${reads++}`] };
-  const limits = { ...callerLimits(config), unknownKeys: 5 };
-  const limiter = new CallerLimiter(limits, { ...kit.store, usercache }, () => clock);
-  const user = await kit.user('ada');
-  const send = () => limiter.limitKeys(user, [checkEntry({ metadata: { key: 'name/of-ada', write_ts: 1 }, data: {} })]);
-  await send();
-  await send();
-  expect(reads).toBe(1);
-  vi.advanceTimersByTime(60_000);
-  await send();
-  expect(reads).toBe(2);
 });
 
 it('an entry that was rejected for its key does not replace content that was accepted later when it is recovered', async () => {

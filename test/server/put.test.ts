@@ -69,18 +69,7 @@ it('a put of several parts reports what is stored when a later part fails, and s
 });
 
 it('bad entries are rejected with the reason, and the others are stored', async () => {
-  const bad = [
-    null,
-    7,
-    'entry',
-    [],
-    {},
-    { metadata: null, data: {} },
-    { metadata: { write_ts: ts }, data: {} },
-    { metadata: { key: 'a/b', write_ts: '1463502000' }, data: {} },
-    { metadata: { key: 'a/b', write_ts: ts }, data: 'text' },
-    { metadata: { key: 'a/b', write_ts: ts } },
-  ];
+  const bad = [null, 7, {}, { metadata: { key: 'a/b', write_ts: ts } }]; // check-entry.test.ts has all kinds
   const answer = await put([androidLocation(ts), ...bad, iosActivity(ts)]);
   expect([answer.status, answer.json]).toEqual([200, { inserted: 2, updated: 0, rejected: bad.length }]);
   expect(await pendingEntries(kit.store, ada)).toHaveLength(2);

@@ -130,6 +130,7 @@ describe('metrics', () => {
       { nUsers: 0 },
       { nUsers: 1, WALKING: 600 },
     ]);
+    expect(Object.keys((list as JsonObject[])[1]!).sort()).toEqual(['fmt_time', 'local_dt', 'nUsers', 'ts']);
   });
 
   it('a list of metrics has the figures of each, and an aggregate if it is requested', async () => {

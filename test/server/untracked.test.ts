@@ -1,7 +1,6 @@
 // Untracked time that a caller reads: unobserved time between two trips, as the days have it.
 import { beforeEach, expect, it } from 'vitest';
 import { readObservedDays, unobservedWithin } from '../../src/diary/observed-time.ts';
-import type { Entry } from '../../src/model/entry.ts';
 import { chainAfter } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, pushed, pushedRide, pushedTransition } from '../support/pushes.ts';
@@ -18,14 +17,13 @@ beforeEach(async () => {
 const hour = 3600;
 const off = (seconds: number) => pushedTransition(android, seconds, 'STOP_TRACKING', 'WAITING_FOR_TRIP_START');
 
-/** To work, tracking off for some hours, home; no word from the phone for three days, and to work. */
-const entries = [
-  ...pushedRide(android, 0, 0),
-  off(1500),
-  ...pushedRide(android, 5 * hour, 6000, -10),
-  off(5 * hour + 1500),
-  ...pushedRide(android, 77 * hour, 0),
+/** To work, tracking off for some hours, home. */
+const firstDay = [
+  ...[...pushedRide(android, 0, 0), off(1500)],
+  ...[...pushedRide(android, 5 * hour, 6000, -10), off(5 * hour + 1500)],
 ];
+/** The same, no word from the phone for three days, and to work. */
+const entries = [...firstDay, ...pushedRide(android, 77 * hour, 0)];
 
 async function find(key: string, by = 'data.end_ts', from = 0, to = 5e9): Promise<Untyped[]> {
   const range = { start_time: from, end_time: to, key_list: [key], key_time: by };
@@ -44,11 +42,9 @@ it('unobserved time between two trips is untracked time, with the length and rea
   expect(found.map(({ data }) => data.reason)).toEqual(['tracking off', 'tracking off']);
   expect(timesOf(await find('analysis/confirmed_untracked'))).toEqual(timesOf(found));
   for (const [i, { data }] of found.entries()) {
-    const between = days.map((day) => unobservedWithin(day, chain[i]!.end_ts, chain[i + 1]!.start_ts));
-    expect(data.end_ts - data.start_ts).toBeCloseTo(
-      between.reduce((sum, seconds) => sum + seconds, 0),
-      6,
-    );
+    const [from, to] = [chain[i]!.end_ts, chain[i + 1]!.start_ts];
+    const unobserved = days.reduce((sum, day) => sum + unobservedWithin(day, from, to), 0);
+    expect(data.end_ts - data.start_ts).toBeCloseTo(unobserved, 6);
   }
 });
 
@@ -90,31 +86,22 @@ it('untracked time is found once in any division of the range, by data time and 
   for (const [i, from] of cuts.entries())
     parts.push(...(await find('analysis/composite_trip', 'data.end_ts', from, (cuts[i + 1] ?? 5e9) - 1e-3)));
   expect(parts).toEqual(all);
-  const written = await find('analysis/composite_trip', 'metadata.write_ts');
-  expect(written).toEqual(all);
+  expect(await find('analysis/composite_trip', 'metadata.write_ts')).toEqual(all);
 });
 
 it('time after the last trip is not untracked, since the app has drafts there', async () => {
-  await chainAfter(
-    kit.store,
-    ada,
-    entries.slice(
-      0,
-      entries.findIndex(({ metadata }) => metadata.write_ts > t0 + 76 * hour),
-    ),
-  );
+  await chainAfter(kit.store, ada, firstDay);
   expect(await find('analysis/cleaned_untracked')).toHaveLength(1);
 });
 
 it('time at home by a correction is not untracked, and excluded time is', async () => {
   await chainAfter(kit.store, ada, entries);
   const gaps = await find('analysis/cleaned_untracked');
-  const state = (seconds: number, kind: string, start_ts: number, end_ts: number): Entry =>
-    pushed(android, 'manual/correction', seconds, { kind, start_ts, end_ts });
   const [{ start_ts, end_ts }, { start_ts: begin, end_ts: end }] = gaps.map(({ data }) => data);
+  const excluded = { kind: 'set_aside', start_ts: begin + hour, end_ts: begin + 2 * hour };
   await chainAfter(kit.store, ada, [
-    state(80 * hour, 'at_home', start_ts, end_ts),
-    state(81 * hour, 'set_aside', begin + hour, begin + 2 * hour),
+    pushed(android, 'manual/correction', 80 * hour, { kind: 'at_home', start_ts, end_ts }),
+    pushed(android, 'manual/correction', 81 * hour, excluded),
   ]);
   expect(timesOf(await find('analysis/cleaned_untracked'))).toEqual([
     [begin, begin + hour, 'tracking off'],

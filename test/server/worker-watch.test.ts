@@ -2,12 +2,9 @@
 import { expect, it } from 'vitest';
 import { createWorkerWatch } from '../../src/server/worker-watch.ts';
 
-/** s of CPU that a worker has used. */
-interface Watched {
-  used: number;
-}
-
-const workerOf = (used: number): Watched => ({ used });
+/** A worker that has used so many seconds of CPU. */
+const workerOf = (used: number) => ({ used });
+type Watched = ReturnType<typeof workerOf>;
 
 /** Checks every second, `change` after each; the second at which a worker is found, and which. */
 function watched(workers: readonly Watched[], seconds: number, each: (second: number) => void, step = 1000) {
@@ -15,8 +12,7 @@ function watched(workers: readonly Watched[], seconds: number, each: (second: nu
   for (const worker of workers) watch.record(worker, 0);
   for (let now = 0; now <= seconds * 1000; now += step) {
     each(now / 1000);
-    const [first] = workers;
-    watch.record(first!, now);
+    watch.record(workers[0]!, now);
     const found = watch.check(now);
     if (found !== undefined) return [now / 1000, workers.indexOf(found)];
   }
