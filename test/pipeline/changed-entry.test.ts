@@ -41,11 +41,7 @@ async function userWith(entries: readonly Entry[], segmenter = hourlySegmenter):
 }
 
 /** The chain after this push, and after an analysis of everything. */
-async function chains(
-  user: string,
-  entry: Entry,
-  segmenter = hourlySegmenter,
-): Promise<{ after: string; anew: string }> {
+async function chains(user: string, entry: Entry, segmenter = hourlySegmenter) {
   await putAndRun(store, user, [entry], { segmenter });
   const after = await chainText(user);
   await pipeline(store, user, { segmenter, reanalyseFrom: -Number.MAX_VALUE });

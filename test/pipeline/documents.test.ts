@@ -3,7 +3,6 @@
 import { describe, expect, it } from 'vitest';
 import { shippedSegmenter } from '../../src/analysis/segment.ts';
 import { readTripsOfDay } from '../../src/diary/build-trip-documents.ts';
-import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { documentWindow, obsoleteKeys } from '../../src/pipeline/document-keys.ts';
@@ -16,7 +15,6 @@ import {
   android,
   commute,
   iphone,
-  type Phone,
   pushed,
   pushedFix,
   pushedIncident,
@@ -37,7 +35,6 @@ const stroll = (seconds: number): Entry[] =>
 
 const keysOf = async (user: string): Promise<string[]> =>
   (await store.documents.keys(user)).map((key) => key.replace('diary/trips-2023-', ''));
-const days = (...list: string[]): string[] => list;
 const documentOf = async (user: string, wanted: string) =>
   (await store.documents.list(user)).find(({ key }) => key === wanted);
 
@@ -59,11 +56,9 @@ describe('the window', () => {
   it('is whole days: the oldest keeps its morning until it leaves', async () => {
     const user = await newUser(store);
     const log = memoryLog();
-    for (let d = 0; d <= 8; d += 1) {
-      await putAndRun(store, user, commute(d), { log });
-    }
+    for (let d = 0; d <= 8; d += 1) await putAndRun(store, user, commute(d), { log });
     expect(log.lines.join('\n')).toContain('Result of removing document with key diary/trips-2023-11-14 is removed');
-    expect(await keysOf(user)).toEqual(days('11-15', '11-16', '11-17', '11-18', '11-19', '11-20', '11-21', '11-22'));
+    expect(await keysOf(user)).toEqual(['11-15', '11-16', '11-17', '11-18', '11-19', '11-20', '11-21', '11-22']);
     const [oldest] = await store.documents.list(user);
     expect(oldest!.data).toHaveLength(2);
   });
@@ -71,45 +66,31 @@ describe('the window', () => {
   it('of a user at rest remains at their last week, also after weeks', async () => {
     const user = await newUser(store);
     await putAndRun(store, user, [...commute(0), ...commute(3)]);
-    expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
+    expect(await keysOf(user)).toEqual(['11-14', '11-17']);
     // Strolls around the house continue, and complete data with them.
     for (const d of [6, 9, 11, 40]) {
       await putAndRun(store, user, stroll(d * day));
-      expect(await keysOf(user)).toEqual(days('11-14', '11-17'));
+      expect(await keysOf(user)).toEqual(['11-14', '11-17']);
     }
     await putAndRun(store, user, commute(42));
-    expect(await keysOf(user)).toEqual(days('12-26'));
+    expect(await keysOf(user)).toEqual(['12-26']);
   });
 
   it('of a user whose last trip crossed midnight and who then rests for a week keeps that trip', async () => {
     const user = await newUser(store);
     const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
     await putAndRun(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
-    expect(await keysOf(user)).toEqual(days('11-14'));
+    expect(await keysOf(user)).toEqual(['11-14']);
   });
 
-  it('counts days in the last zone of the user, and one more, since they may have crossed the date line westwards', async () => {
-    const user = await newUser(store);
-    const auckland: Phone = { platform: 'android', zone: 'Pacific/Auckland' };
-    const honolulu: Phone = { platform: 'android', zone: 'Pacific/Honolulu' };
-    await put(store, user, commute(0, auckland)); // 11:13 and 17:13 on the 15th
-    await pipeline(store, user);
-    expect(documentWindow(await lastTrip(user))).toEqual({ from: '2023-11-08', to: '2023-11-16' });
-    await put(store, user, pushedRide(honolulu, 10 * hour, 6000, 10)); // 22:13 on the 14th
-    await pipeline(store, user);
-    expect(documentWindow(await lastTrip(user))).toEqual({ from: '2023-11-07', to: '2023-11-15' });
-    expect(await keysOf(user)).toEqual(days('11-14', '11-15'));
-  });
-
-  it('counts back from the end of a trip across time zones, and from the start of a trip of over a week', () => {
+  it('ends a day after the last trip in the last zone of the user, who may have crossed the date line westwards', () => {
     const last = workday()[1]!;
-    // 15 November in Auckland, and the 14th in Honolulu.
-    const flight = { start_zone: 'Pacific/Auckland', end_zone: 'Pacific/Honolulu' };
-    for (const fields of [flight, { end_ts: last.end_ts + 9 * day }])
-      expect(documentWindow({ ...last, trip: { ...last.trip!, ...fields } })).toEqual({
-        from: '2023-11-07',
-        to: '2023-11-15',
-      });
+    const windowOf = (fields: object) => documentWindow({ ...last, trip: { ...last.trip!, ...fields } });
+    const [start_zone, end_zone] = ['Pacific/Auckland', 'Pacific/Honolulu']; // 15 November there, and the 14th
+    expect(windowOf({ start_zone, end_zone: start_zone })).toEqual({ from: '2023-11-08', to: '2023-11-16' });
+    expect(windowOf({ start_zone, end_zone })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
+    // It begins a week before the start of a trip of over a week.
+    expect(windowOf({ end_ts: last.end_ts + 9 * day })).toEqual({ from: '2023-11-07', to: '2023-11-15' });
   });
 
   it('has a document again of a day that lost its own, and the trips of a day whose document lacks them', async () => {
@@ -118,7 +99,7 @@ describe('the window', () => {
     await removeDocument(store, user, 'diary/trips-2023-11-14');
     await putDocument(store, user, { key: 'diary/trips-2023-11-17', write_ts: 1, data: [] });
     await putAndRun(store, user, commute(3));
-    expect(await keysOf(user)).toEqual(days('11-14', '11-15', '11-17'));
+    expect(await keysOf(user)).toEqual(['11-14', '11-15', '11-17']);
     expect((await documentOf(user, 'diary/trips-2023-11-17'))!.data).toHaveLength(2);
   });
 });
@@ -127,9 +108,7 @@ describe('a document', () => {
   it('equals the answer of the timeline, and names the older version of the analysis until it is derived again', async () => {
     const user = await newUser(store);
     const made = async () => {
-      const listed = (await store.documents.list(user)).flatMap(
-        ({ data }) => data as unknown as TripFeatureCollection[],
-      );
+      const listed = (await store.documents.list(user)).flatMap(({ data }) => data);
       const read = ['2023-11-14', '2023-11-15'].map((wanted) => readTripsOfDay(store, user, wanted));
       const shown = (await Promise.all(read)).flat();
       expect(listed).toEqual(JSON.parse(JSON.stringify(shown)));
@@ -210,7 +189,7 @@ describe('documents of removed trips', () => {
     const user = await newUser(store);
     const ride = pushedRide(iphone, 0, 0);
     await putAndRun(store, user, ride);
-    expect(await keysOf(user)).toEqual(days('11-14'));
+    expect(await keysOf(user)).toEqual(['11-14']);
     await putAndRun(store, user, [pushedFix(iphone, 1220, 9000), ...pushedMotions(iphone, 600, 1220, 'automotive')]);
     expect(await store.pipeline.get(user)).toMatchObject(incomplete);
     expect(await keysOf(user)).toEqual([]);

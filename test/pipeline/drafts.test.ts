@@ -11,7 +11,7 @@ import type { Store } from '../../src/store/store.ts';
 import { chainAfter, putAndRun } from '../support/diary.ts';
 import { chained, trip } from '../support/equator-trips.ts';
 import { runs } from '../support/lives.ts';
-import { newUser, useStore } from '../support/store.ts';
+import { leaseOn, newUser, useStore } from '../support/store.ts';
 
 const t0 = 1_777_870_800;
 const hour = 3600;
@@ -31,11 +31,15 @@ const pings = Array.from({ length: 18 }, (_, i) =>
 
 const day = { from: '2026-05-04', to: '2026-05-04' };
 
-async function daysOf(store: Store, uuid: string) {
-  const days = [];
-  for await (const one of everyDay(store, { uuid, joined_ts: undefined } as never, day, now, true)) days.push(one);
-  return days;
+async function listOf<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const list: T[] = [];
+  for await (const item of items) list.push(item);
+  return list;
 }
+const rowsIn = (store: Store, uuid: string, kinds: Parameters<typeof rowsOf>[0]) => {
+  const person = { uuid, id: 1, name: 'ada', subgroup: null } as never;
+  return listOf(rowsOf(kinds, { store, person, days: day, now }));
+};
 
 describe('the last trip of a person who removes the app', () => {
   const store = useStore();
@@ -44,23 +48,17 @@ describe('the last trip of a person who removes the app', () => {
     const uuid = await newUser(store);
     expect((await chainAfter(store, uuid, [...home, ...ride])).filter(({ trip }) => trip !== null)).toEqual([]);
     expect((await readTripsOfDays(store, uuid, day)).size).toBe(0);
-    const [shown] = await daysOf(store, uuid);
-    const [stay, draft] = shown!.records;
-    expect([stay!.kind, draft!.kind, draft!.trip!.draft]).toEqual(['dropped', 'draft', true]);
-    expect(draft!.trip!.distance).toBeGreaterThan(5500);
+    const [shown] = await listOf(everyDay(store, { uuid, joined_ts: undefined } as never, day, now, true));
+    expect(shown!.records).toMatchObject([{ kind: 'dropped' }, { kind: 'draft', trip: { draft: true } }]);
+    expect(shown!.records[1]!.trip!.distance).toBeGreaterThan(5500);
     expect(shown!.observed.moving_s).toBeGreaterThan(500);
     const documents = await readTripsOfDays(store, uuid, day, { drafts: true });
     expect(documents.get('2026-05-04')!.map(({ properties }) => properties.draft)).toEqual([true]);
-    const person = { uuid, id: 1, name: 'ada', subgroup: null } as never;
-    const rows = [];
-    for await (const [kind, { draft }] of rowsOf(['trips', 'sections', 'days'], { store, person, days: day, now }))
-      rows.push([kind, draft]);
-    expect(rows).toEqual(['trips', 'sections', 'days'].map((kind) => [kind, true]));
+    const rows = await rowsIn(store, uuid, ['trips', 'sections', 'days']);
+    expect(rows.map(([kind, { draft }]) => `${kind} ${draft}`)).toEqual(['trips true', 'sections true', 'days true']);
 
-    expect((await chainAfter(store, uuid, message(t0 + 11 * hour, 6000))).map(({ kind }) => kind)).toEqual([
-      'dropped',
-      'trip',
-    ]);
+    const ended = await chainAfter(store, uuid, message(t0 + 11 * hour, 6000));
+    expect(ended.map(({ kind }) => kind)).toEqual(['dropped', 'trip']);
     expect(await store.trips.drafts(uuid)).toEqual([]);
   });
 
@@ -73,14 +71,9 @@ describe('the last trip of a person who removes the app', () => {
     const beyond = trip('beyond', ride(noon(from) - hour, 6000), { day: to }, Array(2).fill('Pacific/Kiritimati'));
     const back = { day: from, kind: 'draft' } as const;
     const draft = trip('draft', ride(noon(from) + 2 * hour, 12_000), back, Array(2).fill('Pacific/Honolulu'));
-    const taken = await store.leases.acquire(uuid, 'test', 60);
-    if ('heldBy' in taken) throw new Error('the lease is held');
-    await store.trips.apply(uuid, { put: chained(before, beyond), remove: [], drafts: [draft] }, {}, taken.lease);
-    const person = { uuid, id: 1, name: 'ada', subgroup: null } as never;
-    const found = [];
-    for await (const [, row] of rowsOf(['trips'], { store, person, days: { from, to: from }, now }))
-      found.push(row.trip_id);
-    expect(found).toEqual(['before', 'draft']);
+    const change = { put: chained(before, beyond), remove: [], drafts: [draft] };
+    await store.trips.apply(uuid, change, {}, await leaseOn(store, uuid));
+    expect((await rowsIn(store, uuid, ['trips'])).map(([, { trip_id }]) => trip_id)).toEqual(['before', 'draft']);
   });
 
   it('is the same in every order and over stretches of any size, with pings that show the rest after it', async () => {

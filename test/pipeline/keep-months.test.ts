@@ -19,12 +19,9 @@ const months = ['2023-12', '2024-01', '2024-02', '2024-03'];
 const person = { platform: 'android', seed: 'kept', zone: 'Europe/Berlin' } as const;
 
 /** Days around the ends of two months. */
-const days = [
-  ...simulateDays({ ...person, day: '2024-01-30' }, 3),
-  ...simulateDays({ ...person, day: '2024-02-11' }, 3),
-  ...simulateDays({ ...person, day: '2024-02-28' }, 3),
-  ...simulateDays({ ...person, day: '2024-03-13' }, 3),
-];
+const days = ['2024-01-30', '2024-02-11', '2024-02-28', '2024-03-13'].flatMap((day) => [
+  ...simulateDays({ ...person, day }, 3),
+]);
 
 const put = (store: Store, userId: string, entries: readonly Entry[]) => putBatch(userId, [...entries], { store, now });
 

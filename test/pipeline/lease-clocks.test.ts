@@ -9,7 +9,7 @@ import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { put } from '../support/diary.ts';
 import { runs } from '../support/lives.ts';
-import { newStore, newUser } from '../support/store.ts';
+import { leaseOn, newStore, newUser } from '../support/store.ts';
 
 const today = 1_800_000_000;
 const [day, year] = [86_400, 366 * 86_400];
@@ -50,19 +50,18 @@ it.each([day, year])(
 
 it('a running run whose clock goes back by a day cannot write after another run has the lease', async () => {
   const { store, user, clock } = await withClock();
-  const first = await store.leases.acquire(user, 'first', term);
+  const first = await leaseOn(store, user, 'first', term);
   clock.ts -= day;
-  const second = await store.leases.acquire(user, 'second', term);
-  if (!('lease' in first) || !('lease' in second)) throw new Error('expected both to have their turn');
-  await expect(store.leases.renew(first.lease, term)).rejects.toMatchObject({ code: 'MOBILITY_LEASE_LOST' });
-  expect(await store.leases.acquire(user, 'first', term)).toEqual({ heldBy: second.lease });
+  const second = await leaseOn(store, user, 'second', term);
+  await expect(store.leases.renew(first, term)).rejects.toMatchObject({ code: 'MOBILITY_LEASE_LOST' });
+  expect(await store.leases.acquire(user, 'first', term)).toEqual({ heldBy: second });
 });
 
 it('a small correction of the clock ends no lease', async () => {
   const { store, user, clock } = await withClock();
-  const first = await store.leases.acquire(user, 'first', term);
+  const heldBy = await leaseOn(store, user, 'first', term);
   clock.ts -= clockSlack - 1;
-  expect(await store.leases.acquire(user, 'second', term)).toEqual({ heldBy: 'lease' in first && first.lease });
+  expect(await store.leases.acquire(user, 'second', term)).toEqual({ heldBy });
 });
 
 it('after any jumps of the clock, the lease of a dead owner ends after one term at most', async () => {
@@ -72,16 +71,14 @@ it('after any jumps of the clock, the lease of a dead owner ends after one term 
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
       clock.ts = today;
-      let taken = await store.leases.acquire(user, 'dies', term);
+      let lease = await leaseOn(store, user, 'dies', term);
       for (const { jump, renews } of steps) {
         clock.ts += jump;
-        if ('lease' in taken && renews) taken = { ...taken, lease: await store.leases.renew(taken.lease, term) };
+        if (renews) lease = await store.leases.renew(lease, term);
       }
-      let next = await store.leases.acquire(user, 'next', term);
+      const next = await store.leases.acquire(user, 'next', term);
       if ('heldBy' in next) clock.ts += term + clockSlack;
-      if ('heldBy' in next) next = await store.leases.acquire(user, 'next', term);
-      expect(next).toMatchObject({ lease: { owner: 'next' } });
-      if ('lease' in next) await store.leases.release(next.lease);
+      await store.leases.release(await leaseOn(store, user, 'next', term));
     }),
     runs(60),
   );
@@ -104,11 +101,11 @@ it('a run waits at most one lease for a user of another run, even if the clock o
 
 it('a user whose run ends within a moment is processed soon, and no wait is reported', async () => {
   const { store, user } = await withClock();
-  const taken = await store.leases.acquire(user, 'works', term);
+  const lease = await leaseOn(store, user, 'works', term);
   let waited = 0;
   const wait = async (seconds: number): Promise<void> => {
     waited += seconds;
-    if (waited > 0.1 && 'lease' in taken) await store.leases.release(taken.lease);
+    if (waited > 0.1) await store.leases.release(lease);
   };
   expect(await runAll(store, options({ wait, onWait: onNoWait }))).toMatchObject({ done: 1, busy: 0 });
   expect(waited).toBeLessThan(0.2);

@@ -1,19 +1,15 @@
 // Which users a run over all users processes, and its report.
 import { expect, it } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
-import type { Entry } from '../../src/model/entry.ts';
 import { MobilityError } from '../../src/model/mobility-error.ts';
 import { type AllOptions, runAll } from '../../src/pipeline/run-all.ts';
 import type { Store } from '../../src/store/store.ts';
 import { put } from '../support/diary.ts';
 import { leaseOn, newStore, newUser } from '../support/store.ts';
 
-const survey: Entry = { metadata: { key: 'manual/survey', write_ts: 1_700_000_000, platform: 'android' }, data: {} };
-const uuid = (first: string): string => `${first}0000000-0000-4000-8000-000000000000`;
-
 /** Lets the user's entries wait. */
 const putSurvey = (store: Store, user: string, write_ts = 1_700_000_000) =>
-  put(store, user, [{ ...survey, metadata: { ...survey.metadata, write_ts } }], write_ts);
+  put(store, user, [{ metadata: { key: 'manual/survey', write_ts, platform: 'android' }, data: {} }], write_ts);
 
 /** Marks the user's trips as derived by an older analysis. */
 async function makeOutdated(store: Store, user: string): Promise<void> {
@@ -27,7 +23,7 @@ async function threeUsers(): Promise<{ store: Store; users: string[] }> {
   const store = await newStore();
   const users: string[] = [];
   for (const first of ['1', '7', 'd']) {
-    const user = await newUser(store, uuid(first));
+    const user = await newUser(store, `${first}0000000-0000-4000-8000-000000000000`);
     await putSurvey(store, user);
     users.push(user);
   }

@@ -4,6 +4,7 @@ import { MobilityError } from '../../src/model/mobility-error.ts';
 import { runAll } from '../../src/pipeline/run-all.ts';
 import { type PipelineOptions, runPipeline, stages } from '../../src/pipeline/run-pipeline.ts';
 import type { Store } from '../../src/store/store.ts';
+import { failingAt } from '../server/kit.ts';
 import { chainOf, derived, memoryLog, put } from '../support/diary.ts';
 import { commute } from '../support/pushes.ts';
 import { newStore, newUser, useStore } from '../support/store.ts';
@@ -22,14 +23,6 @@ async function userWithDay(): Promise<string> {
   const user = await newUser(store);
   await put(store, user, day);
   return user;
-}
-
-/** The store with one method replaced. */
-function withMethod<Args extends unknown[]>(of: keyof Store, name: string, method: (...args: Args) => unknown): Store {
-  const part = new Proxy(store[of] as object, {
-    get: (target, key) => (key === name ? method : Reflect.get(target, key)),
-  });
-  return new Proxy(store, { get: (target, key) => (key === of ? part : Reflect.get(target, key)) });
 }
 
 describe('a run', () => {
@@ -75,9 +68,7 @@ describe('a run', () => {
 describe('a run that fails', () => {
   it('reports the reason, keeps stored data, and the next run continues', async () => {
     const user = await userWithDay();
-    const broken = withMethod('documents', 'apply', async () => {
-      throw new MobilityError('MOBILITY_STORE_FULL', 'no room left');
-    });
+    const broken = failingAt('documents.apply', new MobilityError('MOBILITY_STORE_FULL', 'no room left'))(store);
     const log = memoryLog();
     const report = await runPipeline(broken, user, { ...options(), log });
     expect(report).toMatchObject({ status: 'failed', message: 'no room left' });
@@ -91,9 +82,7 @@ describe('a run that fails', () => {
   });
 
   it('never throws, not even when the store is closed', async () => {
-    const gone = withMethod('pipeline', 'withWork', async () => {
-      throw new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone');
-    });
+    const gone = failingAt('pipeline.withWork', new MobilityError('MOBILITY_STORE_UNAVAILABLE', 'gone'))(store);
     expect(await runPipeline(gone, 'nobody', options())).toMatchObject({ status: 'failed', message: 'gone' });
   });
 });

@@ -9,7 +9,6 @@ import { keys } from '../../src/model/keys.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
 import { readLocations } from '../../src/pipeline/read-locations.ts';
 import { simulateDay } from '../../src/simulate/simulate-day.ts';
-import type { Store } from '../../src/store/store.ts';
 import { chainAfter, chainOf, putAndRun } from '../support/diary.ts';
 import { newUser, useStore } from '../support/store.ts';
 
@@ -36,12 +35,11 @@ const tripsOf = (chain: readonly TripRecord[]) => chain.filter(({ trip }) => tri
 const shapeOf = (chain: readonly TripRecord[]) =>
   chain.map(({ chain_ts, start_ts, end_ts, trip }) => [chain_ts, start_ts, end_ts, trip?.distance ?? null]);
 
-async function chainFrom(store: Store, entries: readonly Entry[], uuid?: string): Promise<TripRecord[]> {
-  return chainAfter(store, uuid ?? (await newUser(store)), entries);
-}
+const store = useStore();
+const chainFrom = async (entries: readonly Entry[]): Promise<TripRecord[]> =>
+  chainAfter(store, await newUser(store), entries);
 
 describe('each read of locations', () => {
-  const store = useStore();
   const start = 1_700_000_000;
   const phoneAt = (ts: number): Entry => ({
     metadata: { key: keys.filteredLocation, platform: 'android', write_ts: ts, type: 'sensor-data', time_zone: 'UTC' },
@@ -66,7 +64,7 @@ describe('each read of locations', () => {
     const uuid = await newUser(store);
     const phone = Array.from({ length: 30 }, (_, i) => phoneAt(start + i * 4000));
     const other = Array.from({ length: 2000 }, (_, i) => otherAt(start + i * 60, 'gpx'));
-    await chainFrom(store, [...phone, ...other], uuid);
+    await putAndRun(store, uuid, [...phone, ...other]);
     const parts = await partsOf(uuid, 60);
     for (const part of parts) expect(part.length).toBeLessThan(4 * 60);
     expect(parts.flat().length).toBeGreaterThan(1500);
@@ -84,7 +82,7 @@ describe('each read of locations', () => {
           ...one.map((second) => otherAt(start + second, 'gpx')),
           ...two.map((second) => otherAt(start + second + 0.5, 'owntracks')),
         ];
-        await chainFrom(store, entries, uuid);
+        await putAndRun(store, uuid, entries);
         expect((await partsOf(uuid, size)).flat()).toEqual((await partsOf(uuid, 100_000)).flat());
       }),
       { numRuns: 25 },
@@ -93,13 +91,11 @@ describe('each read of locations', () => {
 });
 
 describe('sources that overlap', () => {
-  const store = useStore();
-
   it('the trips come from the phone only, and readers still see all entries of the other source', async () => {
     const uuid = await newUser(store);
     const other = seenBy('owntracks');
-    const alone = tripsOf(await chainFrom(store, day));
-    const both = tripsOf(await chainFrom(store, [...day, ...other], uuid));
+    const alone = tripsOf(await chainFrom(day));
+    const both = tripsOf(await chainAfter(store, uuid, [...day, ...other]));
     expect(alone.length).toBeGreaterThan(2);
     expect(both).toHaveLength(alone.length);
     for (const [i, { trip }] of both.entries()) {
@@ -111,12 +107,12 @@ describe('sources that overlap', () => {
   });
 
   it('another app fills the gap while the phone was off', async () => {
-    const alone = tripsOf(await chainFrom(store, day));
+    const alone = tripsOf(await chainFrom(day));
     const noon = alone[1]!.end_ts + 60;
     const morning = day.filter(({ metadata }) => metadata.write_ts < noon);
-    const half = tripsOf(await chainFrom(store, morning));
+    const half = tripsOf(await chainFrom(morning));
     const others = [...seenBy('owntracks'), ...seenBy('overland', 33)];
-    const filled = tripsOf(await chainFrom(store, [...morning, ...others, nextMorning(others)]));
+    const filled = tripsOf(await chainFrom([...morning, ...others, nextMorning(others)]));
     expect(half.length).toBeLessThan(alone.length);
     const distance = (chain: readonly TripRecord[]) => chain.reduce((sum, { trip }) => sum + trip!.distance, 0);
     expect(filled).toHaveLength(alone.length);
@@ -127,13 +123,13 @@ describe('sources that overlap', () => {
     const all = [...seenBy('owntracks'), nextMorning(seenBy('owntracks'))];
     const mixed = structuredClone(all);
     mixed.at(-1)!.metadata.key = keys.filteredLocation;
-    expect(shapeOf(await chainFrom(store, mixed))).toEqual(shapeOf(await chainFrom(store, all)));
+    expect(shapeOf(await chainFrom(mixed))).toEqual(shapeOf(await chainFrom(all)));
   });
 
   it('order of arrival, batches and runs in between do not matter', async () => {
     const holes = day.filter(({ data }) => Math.floor(Number(data.ts ?? 0) / 4000) % 3 !== 0);
     const all = [...holes, ...seenBy('owntracks'), ...seenBy('overland', 33)];
-    const expected = shapeOf(await chainFrom(store, all));
+    const expected = shapeOf(await chainFrom(all));
     await fc.assert(
       fc.asyncProperty(fc.integer(), fc.integer({ min: 2, max: 5 }), async (seed, parts) => {
         const uuid = await newUser(store);
@@ -157,8 +153,7 @@ it('all locations of the first source are taken, and locations of other sources 
     .map((list) => list.sort((a, b) => a - b).map(at));
   fc.assert(
     fc.property(times, times, times, (android, ios, other) => {
-      const sources = { 'other/gpx': other, ios, android };
-      const chosen = chooseLocations(new Map(Object.entries(sources)));
+      const chosen = chooseLocations(new Map(Object.entries({ 'other/gpx': other, ios, android })));
       const far = (one: Location, from: readonly Location[]) =>
         from.every(({ ts }) => Math.abs(ts - one.ts) > sourceReach);
       const expected = [
