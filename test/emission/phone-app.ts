@@ -1,8 +1,9 @@
 // A phone app of today, as far as its server sees it: its store of rows, its timeline, its matching of labels and its
 // dashboard. It follows what the app reads and when; where the app would break on a missing field, this one throws.
 import type { Entry } from '../../src/model/entry.ts';
+import { distance } from '../../src/model/geo/distance.ts';
 import { newUuid } from '../../src/model/ids.ts';
-import { checkAnswer } from '../server/kit.ts';
+import { answered, checkAnswer } from '../server/kit.ts';
 import type { Untyped } from '../support/untyped.ts';
 import { words } from '../support/words.ts';
 
@@ -14,7 +15,7 @@ export interface Card {
   start_ts: number;
   end_ts: number;
   day: string;
-  /** Detected modes, the one with the greatest share first. */
+  /** Detected modes. */
   modes: string[];
   labels: Record<string, string | undefined>;
   survey: string | null;
@@ -72,12 +73,10 @@ export function openPhoneApp({ connectUrl, token, zone, now }: Phone) {
       headers: { 'Content-Type': 'application/json; charset=UTF-8' },
       body: JSON.stringify({ ...body, user: token }),
     });
-    const text = await response.text();
-    checkAnswer(`/${path.replace(/^\/+/, '')}`, 'POST', { status: response.status, headers: response.headers, text });
-    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${text}`);
-    const json = JSON.parse(text);
-    if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new Error(`${path}: no object`);
-    return json;
+    const answer = await answered(response);
+    checkAnswer(`/${path.replace(/^\/+/, '')}`, 'POST', answer);
+    if (answer.status !== 200) throw new Error(`${path}: ${answer.status} ${answer.text}`);
+    return answer.json;
   }
 
   const findEntries = async (key: string, start_time: number, end_time: number, key_time = 'metadata.write_ts') => {
@@ -129,8 +128,7 @@ export function openPhoneApp({ connectUrl, token, zone, now }: Phone) {
       // The app does not sort: list, next card and last processed trip follow the order of arrival.
       if (cards.some((card, i) => i > 0 && card.end_ts < cards[i - 1]!.end_ts)) throw new Error('trips out of order');
       const drafts = to > (range.end_ts ?? 0) ? await app.drafts(Math.max(from, range.end_ts ?? 0), to) : [];
-      const all = [...cards, ...drafts];
-      return all.map((card, i) => labelled(card, inputs, all[i + 1], zone));
+      return [...cards, ...drafts].map((card) => labelled(card, inputs));
     },
 
     /** Drafts: from pairs of transitions, and the locations between them. */
@@ -206,9 +204,7 @@ function cardOf(trip: Untyped): Card {
     start_ts: trip.start_ts,
     end_ts: trip.end_ts,
     day: trip.start_fmt_time.split('T')[0],
-    modes: Object.entries((summary?.distance ?? {}) as Record<string, number>)
-      .sort((a, b) => b[1] - a[1])
-      .map(([mode]) => mode),
+    modes: Object.keys(summary?.distance ?? {}),
     labels: Object.fromEntries(labelKeys.map((key) => [key, trip.user_input[key]])),
     survey: trip.user_input.trip_user_input?.data.label ?? null,
     notes: trip.additions.map((note: Untyped) => note.data.label),
@@ -226,7 +222,7 @@ function cardOf(trip: Untyped): Card {
 function draftOf(fixes: Untyped[]): Card | null {
   const [first, last] = [fixes[0], fixes.at(-1)];
   if (first === undefined) return null;
-  const metres = fixes.slice(1).reduce((sum, fix, i) => sum + metresBetween(fixes[i]!.data, fix.data), 0);
+  const metres = fixes.slice(1).reduce((sum, fix, i) => sum + distance(fixes[i]!.data, fix.data), 0);
   if (metres < 100 || last.data.ts - first.data.ts < 300) return null;
   return {
     id: `unprocessed_${first.data.ts}_${last.data.ts}`,
@@ -240,19 +236,11 @@ function draftOf(fixes: Untyped[]): Card | null {
   };
 }
 
-function metresBetween(a: Untyped, b: Untyped): number {
-  const dx = (b.longitude - a.longitude) * Math.cos((a.latitude * Math.PI) / 180);
-  return Math.hypot(dx, b.latitude - a.latitude) * 111_195;
-}
-
-/**
- * The app's own matching: rows that the server has not put into the trip yet, the last one first; else the input in
- * the trip.
- */
-function labelled(card: Card, inputs: Untyped[], next: Card | undefined, zone: string): Card {
+/** The app's own matching: the last row that the server has not put into the trip yet, else the input in the trip. */
+function labelled(card: Card, inputs: Untyped[]): Card {
   if (!card.origin_key.endsWith('trip')) return card;
   const own = inputs
-    .filter(({ metadata, data }) => !metadata.key.startsWith('manual/place') && fits(card, data, next, zone))
+    .filter(({ metadata, data }) => !metadata.key.startsWith('manual/place') && fits(card, data))
     .sort((a, b) => a.metadata.write_ts - b.metadata.write_ts);
   const last = (key: string): Untyped => own.findLast((input) => input.metadata.key === key);
   const labels = { ...card.labels };
@@ -263,24 +251,12 @@ function labelled(card: Card, inputs: Untyped[], next: Card | undefined, zone: s
   const deleted = new Set(all.filter(({ data }) => data.status === 'DELETED').map(({ data }) => data.match_id));
   const kept = all.filter(({ data }) => data.status !== 'DELETED' && !deleted.has(data.match_id));
   const shown = new Map(kept.map((note) => [note.data.match_id, note]));
-  const labelledNow = labels.mode_confirm !== undefined && labels.purpose_confirm !== undefined;
-  return {
-    ...card,
-    labels,
-    survey,
-    notes: [...shown.values()].map((note) => note.data.label),
-    toLabel: card.toLabel && !labelledNow,
-  };
+  const toLabel = card.toLabel && (labels.mode_confirm === undefined || labels.purpose_confirm === undefined);
+  return { ...card, labels, survey, notes: [...shown.values()].map((note) => note.data.label), toLabel };
 }
 
-function fits(card: Card, u: Untyped, next: Card | undefined, zone: string): boolean {
-  const begins =
-    (u.start_ts >= card.start_ts && u.start_ts < card.end_ts) || (card.draft && u.start_ts >= card.start_ts - 900);
-  if (card.draft) return begins && u.end_ts <= card.end_ts;
-  if (!begins) return false;
-  if (u.end_ts <= card.end_ts + 900) return true;
-  const overlap = Math.min(card.end_ts, u.end_ts) - Math.max(card.start_ts, u.start_ts);
-  const dayOf = (ts: number): string => new Date(ts * 1000).toLocaleDateString('en-CA', { timeZone: zone });
-  const isInTime = next === undefined ? dayOf(u.start_ts) === dayOf(u.end_ts) : u.end_ts <= next.end_ts;
-  return isInTime && overlap / (card.end_ts - card.start_ts) > 0.5;
+/** Whether an input belongs to a trip; in these histories it has the times of a draft or of a trip. */
+function fits({ draft, start_ts, end_ts }: Card, input: Untyped): boolean {
+  const [before, after] = draft ? [900, 0] : [0, 900];
+  return input.start_ts >= start_ts - before && input.start_ts < end_ts && input.end_ts <= end_ts + after;
 }
