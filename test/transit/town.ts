@@ -1,12 +1,7 @@
-// A town with two bus lines, a tram and a subway, as GTFS tables; and rides through it.
-import type { LatLon } from '../../src/model/geo/distance.ts';
+// A town with a bus line and a tram, as GTFS tables.
 import { buildIndex, type GtfsTables } from '../../src/transit/build-index.ts';
 import type { FeedIndex } from '../../src/transit/feed-index.ts';
-import type { TransitRide } from '../../src/transit/match-ride.ts';
 import { spot } from '../support/phone.ts';
-
-/** A place so many metres east and north of the town's origin. */
-export const place = spot;
 
 /** Text files of a feed; each replaces the file of the town with its name. */
 export type GtfsTexts = Readonly<Record<string, string>>;
@@ -15,23 +10,15 @@ export type GtfsTexts = Readonly<Record<string, string>>;
 export function townFeed(changes: GtfsTexts = {}): GtfsTexts {
   const stops = ['stop_id,stop_name,stop_lat,stop_lon,location_type,parent_station'];
   const times = ['trip_id,arrival_time,departure_time,stop_id,stop_sequence'];
-  const clock = (seconds: number): string =>
-    [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60]
-      .map((part) => String(part).padStart(2, '0'))
-      .join(':');
   for (let at = 0; at <= 10; at += 1) {
-    const [east, north] = [place(400 * at, 0), place(0, 400 * at)];
+    const [east, north] = [spot(400 * at, 0), spot(0, 400 * at)];
     stops.push(
       `e${at},East ${at},${east.latitude},${east.longitude},0,`,
       `n${at},North ${at},${north.latitude},${north.longitude},0,`,
     );
     // 400 m in 80 s: 18 km/h.
-    for (const [line, stop] of [
-      ['one', `e${at}`],
-      ['two', `n${at}`],
-    ]) {
-      times.push(`${line},${clock(6 * 3600 + 80 * at)},${clock(6 * 3600 + 80 * at)},${stop},${at + 1}`);
-    }
+    const clock = new Date((6 * 3600 + 80 * at) * 1000).toISOString().slice(11, 19);
+    times.push(`one,${clock},${clock},e${at},${at + 1}`, `two,${clock},${clock},n${at},${at + 1}`);
   }
   return {
     agency: 'agency_id,agency_name,agency_url,agency_timezone\nT,Town Transit,http://example.org,Europe/Berlin\n',
@@ -60,21 +47,3 @@ export function tablesOf(texts: GtfsTexts): GtfsTables {
 
 export const indexOf = async (id: string, changes: GtfsTexts = {}): Promise<FeedIndex> =>
   (await buildIndex(id, tablesOf(townFeed(changes)))).index;
-
-/** A ride along places at a steady speed, m/s, with a location each 10 s. */
-export function rideAlong(corners: readonly (readonly [number, number])[], speed: number): TransitRide {
-  const track: (LatLon & { ts: number })[] = [];
-  let [ts, left] = [1_700_000_000, 0];
-  for (let at = 1; at < corners.length; at += 1) {
-    const [[x0, y0], [x1, y1]] = [corners[at - 1]!, corners[at]!];
-    const length = Math.hypot(x1 - x0, y1 - y0);
-    for (let along = left; along < length; along += 10 * speed) {
-      track.push({ ...place(x0 + ((x1 - x0) * along) / length, y0 + ((y1 - y0) * along) / length), ts });
-      ts += 10;
-      left = along + 10 * speed - length;
-    }
-  }
-  track.push({ ...place(...corners.at(-1)!), ts });
-  const [start, end] = [track[0]!, track.at(-1)!];
-  return { start: { ...start, gap: 0 }, end: { ...end, gap: 0 }, seconds: ts - start.ts, track, halts: null };
-}
