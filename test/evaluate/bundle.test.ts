@@ -35,8 +35,7 @@ it('a case gives the trips of the diary on another machine, as evaluate finds', 
   const out = join(folder, 'case');
   const args = ['debug-bundle', '--user', user, '--day', '2024-03-12', '--out', out];
   const now = 1_720_000_000;
-  const made = await succeed([...args, '--json'], { now });
-  const { files, trips } = made.json<Untyped>();
+  const { files, trips } = (await succeed([...args, '--json'], { now })).json<Untyped>();
   expect(trips.length).toBeGreaterThan(3);
   expect(trips.every(({ isAlike }: Untyped) => isAlike)).toBe(true);
   await refuse([...args.slice(0, -1), `${out}-none`, '--day', '2023-03-11'], 'expected a day with entries', { now });
@@ -71,6 +70,20 @@ it('a case has the evidence of transit feeds without names, and gives the same l
 const day = '2024-03-31'; // the clocks of Europe go forward
 const zone = 'Europe/Berlin';
 const home: LatLon = { latitude: 52.5, longitude: 13.4 };
+const withoutTrips = { day, range: dayRange(day, zone), trips: [], transit: null, now: 1_720_000_000 };
+
+/** A location at home in second `i` of the afternoon, with other data. */
+const atHome = (i: number, data: JsonObject, platform = 'android', key = 'background/location'): Entry => ({
+  metadata: { key, platform, write_ts: 1_711_900_000 + i, time_zone: zone },
+  data: { ts: 1_711_900_000 + i, ...home, ...data },
+});
+const placeOf = ({ data: { latitude, longitude } }: Entry) => ({ latitude, longitude }) as LatLon;
+/** Numbers that a seed repeats. */
+function randomOf(seed: number): () => number {
+  const chance = seededRandom('bundle', seed);
+  return () => chance.between(0, 1);
+}
+
 const known = new Set(
   words(`
     phone_to_server metadata key write_ts platform time_zone origin program data ts latitude longitude
@@ -94,21 +107,17 @@ it('a case has nothing personal: another place, other dates, known fields and te
         return { metadata: { ...metadata, ...more }, data: { ...data, ...extra } };
       });
       const label: Entry = { metadata: { key: 'manual/mode_confirm', write_ts: 1, platform }, data: { label: secret } };
-      const chance = seededRandom('bundle', seed);
-      const random = (): number => chance.between(0, 1);
-      const range = dayRange(day, zone);
-      const source = { entries: [...spoilt, label], day, range, trips: [], transit: null, now: range.to, random };
+      const { range } = withoutTrips;
+      const source = { ...withoutTrips, entries: [...spoilt, label], now: range.to, random: randomOf(seed) };
       const { put: made, truth, moved } = makeBundle(source);
       const put = { ...made, phone_to_server: [...made.phone_to_server] };
       expect([...made.phone_to_server]).toEqual(put.phone_to_server);
-      const where = (entries: readonly Entry[]): LatLon[] =>
-        entries.flatMap(({ data }) => (data.latitude === undefined ? [] : [data as unknown as LatLon]));
+      const where = (entries: readonly Entry[]) => entries.map(placeOf).filter((at) => at.latitude !== undefined);
       const [before, after] = [where(true_), where(put.phone_to_server)];
-      expect(after.length).toBe(before.length);
+      expect(after).toHaveLength(before.length);
       expect(distance(after[0]!, after.at(-1)!)).toBeCloseTo(distance(before[0]!, before.at(-1)!), 0);
       for (const at of after) expect(distance(at, home)).toBeGreaterThan(100_000);
-      const unknown = textsIn(put).filter((text) => !known.has(text) && !/^app-\d\d$/.test(text));
-      expect(unknown).toEqual([]);
+      expect(textsIn(put).filter((text) => !known.has(text) && !/^app-\d\d$/.test(text))).toEqual([]);
       expect(put.phone_to_server.some(({ data }) => data.altitude !== undefined)).toBe(false);
       expect(localDateTime(truth.range.start_ts, zone)).toMatchObject({ weekday: 6, hour: 0 });
       for (let ts = range.from; ts < range.to; ts += 3600)
@@ -119,17 +128,11 @@ it('a case has nothing personal: another place, other dates, known fields and te
   );
 });
 
-const withoutTrips = { day, range: dayRange(day, zone), trips: [], transit: null, now: 1_720_000_000 };
-
 it('leaves out locations that the receiver marks as invalid, and keeps the time when OwnTracks sent a ping', () => {
-  const at = (i: number, reported: JsonObject): Entry => ({
-    metadata: { key: 'background/location', platform: 'other', write_ts: 1_711_900_000 + i, time_zone: zone },
-    data: { ts: 1_711_900_000 + i, ...home, accuracy: 5, reported },
-  });
   const created_at = 1_711_900_900;
-  const entries = [at(0, { valid: 'true' }), at(1, { valid: 'false' }), at(2, { t: 'p', created_at, ssid: 'mine' })];
-  const random = (): number => 0.4;
-  const { put, moved } = makeBundle({ ...withoutTrips, entries, random });
+  const reports = [{ valid: 'true' }, { valid: 'false' }, { t: 'p', created_at, ssid: 'mine' }];
+  const entries = reports.map((reported, i) => atHome(i, { accuracy: 5, reported }, 'other'));
+  const { put, moved } = makeBundle({ ...withoutTrips, entries, random: () => 0.4 });
   const kept = [...put.phone_to_server];
   expect(kept.map(({ data }) => Number(data.ts) - moved - 1_711_900_000)).toEqual([0, 2]);
   expect(kept.map(({ data }) => data.reported)).toEqual([undefined, { t: 'p', created_at: created_at + moved }]);
@@ -137,19 +140,12 @@ it('leaves out locations that the receiver marks as invalid, and keeps the time 
 });
 
 it('equal locations remain equal and near ones differ, and a small extent hardly changes latitude and north', () => {
-  const at = (longitude: number, i: number): Entry => ({
-    metadata: { key: 'background/filtered_location', platform: 'ios', write_ts: 1_711_900_000 + i, time_zone: zone },
-    data: { ts: 1_711_900_000 + i, latitude: home.latitude, longitude },
-  });
-  const entries = [13.4, 13.4, 13.4 + 1e-10, 13.402].map(at);
+  const longitudes = [13.4, 13.4, 13.4 + 1e-10, 13.402];
+  const entries = longitudes.map((longitude, i) => atHome(i, { longitude }, 'ios', 'background/filtered_location'));
   fc.assert(
     fc.property(fc.integer(), (seed) => {
-      const chance = seededRandom('reach', seed);
-      const random = (): number => chance.between(0, 1);
-      const source = { ...withoutTrips, entries, random, reach: 0.1 };
-      const [a, b, near, east] = [...makeBundle(source).put.phone_to_server].map(
-        ({ data: { latitude, longitude } }) => ({ latitude, longitude }) as LatLon,
-      );
+      const { put } = makeBundle({ ...withoutTrips, entries, random: randomOf(seed), reach: 0.1 });
+      const [a, b, near, east] = [...put.phone_to_server].map(placeOf);
       expect(b).toEqual(a);
       expect(near).not.toEqual(a);
       expect(distance(near!, a!)).toBeLessThan(0.3);
@@ -176,13 +172,7 @@ it('a case lies farther away than 100 km and twice the size of the day', () => {
   // Of each try: the latitude, north and the longitude, the last as part of a full turn. 0.01 of it are 240 km.
   const tries = [0.5, 0.5, 0, 0.5, 0.5, 0.01];
   const random = (): number => tries.shift() ?? 0.5;
-  const data = { ts: 1_711_868_400, accuracy: 5, altitude: 0, loc_time: 1, fmt_time: '' };
-  const entries = [0, 1, 2].map((i): Entry => {
-    const metadata = { key: 'background/location', platform: 'android', write_ts: data.ts + i, time_zone: zone };
-    return { metadata, data: { ...data, ...home, longitude: home.longitude + 2 * i, ts: data.ts + i } };
-  });
-  const range = dayRange(day, zone);
-  const { put } = makeBundle({ entries, day, range, trips: [], transit: null, now: 1_720_000_000, random, reach: 0 });
-  const [first] = put.phone_to_server;
-  expect(distance(home, first!.data as unknown as LatLon)).toBeGreaterThan(1_000_000);
+  const entries = [0, 2, 4].map((east, i) => atHome(i, { longitude: home.longitude + east }));
+  const [first] = makeBundle({ ...withoutTrips, entries, random, reach: 0 }).put.phone_to_server;
+  expect(distance(home, placeOf(first!))).toBeGreaterThan(1_000_000);
 });
