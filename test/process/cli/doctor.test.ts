@@ -1,10 +1,9 @@
 // `mobility doctor` and `mobility status` on faults that are planted as they happen: through the door of the server
 // where a phone is at fault.
 import { spawnSync } from 'node:child_process';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { serve } from '@hono/node-server';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
@@ -13,7 +12,7 @@ import { runAll } from '../../../src/pipeline/run-all.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { simulateDay } from '../../../src/simulate/simulate-day.ts';
 import { type CommandResult, run as runOn } from '../../cli/kit.ts';
-import { androidLocation, config, type Kit, openKit } from '../../server/kit.ts';
+import { androidLocation, basic, config, type Kit, listen, openKit } from '../../server/kit.ts';
 import { until } from '../../support/until.ts';
 
 const fault = vi.hoisted(() => ({ battery: false }));
@@ -88,12 +87,6 @@ async function expectBroken(link: string, code: string, { why = /./, next = /./ 
   const texts = { why: expect.stringMatching(why), next: expect.stringMatching(next) };
   expect(await broken()).toMatchObject({ link, code, ...texts });
 }
-/** A location is refused; waits until the profile records it. */
-const refusedPush = async (): Promise<void> => {
-  clock += 60;
-  expect(await push(androidLocation(clock))).toBe(403);
-  await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
-};
 const states = async (): Promise<Record<string, number>> =>
   (await run('status', '--json')).json<JsonObject>().people as never;
 
@@ -119,24 +112,19 @@ it('without a fault the doctor reports that all steps succeed, and status that a
 });
 
 describe('the first failing step is named, with its remedy:', () => {
-  it('token revoked', async () => {
-    await live(60);
-    const [{ id }] = (await run('users', 'tokens', 'ada', '--json')).json<{ tokens: [{ id: string }] }>().tokens;
-    await run('users', 'revoke', 'ada', id);
-    await refusedPush();
-    await expectBroken('called', 'refused', { why: new RegExp(id), next: /users token ada/ });
-    const refused = `^ {2}refused +ada \\(2 min\\): .*token ${id}, revoked on `;
-    expect((await run('status')).stdout).toMatch(new RegExp(refused, 'm'));
-  });
-
-  it('stopped by the person, while the phone still calls: no action is needed', async () => {
+  it.each([
+    ['revoked', 'called', 'refused', /users token ada/, 3],
+    ['stopped', 'joined', 'stopped', /^nothing/, 0], // by the person: no action is needed
+  ] as const)('token %s, while the phone still calls', async (why, link, state, next, code) => {
     await live(60);
     const [token] = await kit.store.tokens.list(ada);
-    await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why: 'stopped' });
-    await refusedPush();
-    await expectBroken('joined', 'stopped', { next: /^nothing/ });
-    expect((await run('status')).code).toBe(0);
-    expect(await states()).toMatchObject({ stopped: 1, refused: 0 });
+    await kit.store.tokens.revoke(ada, token!.hash, { ts: clock, why });
+    clock += 60;
+    expect(await push(androidLocation(clock))).toBe(403);
+    await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
+    await expectBroken(link, state, { next });
+    expect((await run('status')).code).toBe(code);
+    expect(await states()).toMatchObject({ stopped: 0, refused: 0, [state]: 1 });
   });
 
   it('killed run', async () => {
@@ -182,8 +170,7 @@ describe('the first failing step is named, with its remedy:', () => {
   ] as const)('no usable location arrives: %s', async (code, link, next, path, message) => {
     const send = async (body: JsonObject): Promise<void> => {
       const entries = { user: token, phone_to_server: [body] };
-      const headers = { Authorization: `Basic ${btoa(`ada:${token}`)}` };
-      const answer = await (path === '/pub' ? kit.post(path, body, headers) : kit.post(path, entries));
+      const answer = await (path === '/pub' ? kit.post(path, body, basic('ada', token)) : kit.post(path, entries));
       expect(answer.status).toBe(200);
     };
     for (let i = 0; i < 5; i += 1) await send(message(i));
@@ -214,13 +201,9 @@ describe('the first failing step is named, with its remedy:', () => {
     clock += 2 * day;
     await putBatch(ada, sent.filter(isKept), { store: kit.store, now });
     await pipeline();
-    const result = await run('doctor', '--user', 'ada', '--day', '2024-03-12');
-    expect([result.code, result.stdout]).toEqual([
-      3,
-      expect.stringMatching(
-        /BROKEN {2}located: 2024-03-12, times of UTC: no location .*\d\d:\d\d-1[2-5]:\d\d .*silent\), although the phone sent \d+/,
-      ),
-    ]);
+    const { code, stdout } = await run('doctor', '--user', 'ada', '--day', '2024-03-12');
+    expect([code, stdout]).toEqual([3, expect.stringMatching(/BROKEN {2}located: 2024-03-12, times of UTC: no loc/)]);
+    expect(stdout).toMatch(/no location .*\d\d:\d\d-1[2-5]:\d\d .*silent\), although the phone sent \d+/);
     expect(await broken()).toBeNull();
     await run('correct', 'set-aside', '--user', 'ada', '--day', '2024-03-13');
     const taken = await run('doctor', '--user', 'ada', '--day', '2024-03-13');
@@ -229,10 +212,7 @@ describe('the first failing step is named, with its remedy:', () => {
   });
 
   it('a proxy that answers 413, distinguished from a 413 of the server itself', async () => {
-    const server = serve({ fetch: kit.app.fetch, port: 0, hostname: '127.0.0.1' }) as Server;
-    onTestFinished(() => void server.close());
-    await until(() => server.listening);
-    const inner = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const inner = `http://127.0.0.1:${(await listen(kit.app)).port}`;
     const proxy = createServer((incoming, outgoing) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk) => chunks.push(chunk));
