@@ -13,25 +13,22 @@ const hasGroff = isHere('groff', can('groff'));
 /** What Tab offers after these words; the last one is being written. */
 function completed(...words: string[]): string[] {
   const script = `source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mobility; echo "\${COMPREPLY[@]}"`;
-  const { stdout, stderr } = spawnSync('bash', ['-c', script, pathOf('completion.bash'), ...words], {
-    encoding: 'utf8',
-  });
+  const args = ['-c', script, pathOf('completion.bash'), ...words];
+  const { stdout, stderr } = spawnSync('bash', args, { encoding: 'utf8' });
   expect(stderr).toBe('');
   return stdout.trim().split(' ');
 }
 
-describe.skipIf(!hasBash)('the completion', () => {
-  it('offers commands, their commands and their flags', () => {
+it.skipIf(!hasBash)(
+  'the completion offers commands, their commands and flags, and takes a value for no command',
+  () => {
     expect(completed('mobility', 'exp')).toEqual(['explain', 'export']);
     expect(completed('mobility', 'study', 'cr')).toEqual(['create']);
     expect(completed('mobility', 'export', '--form')).toEqual(['--format']);
     expect(completed('mobility', 'study', 'create', 'sunny', '--lan')).toEqual(['--language']);
-  });
-
-  it('takes a value for no command', () => {
     expect(completed('mobility', 'export', '--user', 'study', '--form')).toEqual(['--format']);
-  });
-});
+  },
+);
 
 describe('the manual page', () => {
   const page = readFileSync(pathOf('mobility.1'), 'utf8');
@@ -42,10 +39,8 @@ describe('the manual page', () => {
   });
 
   it.skipIf(!hasGroff)('is formatted without a warning', () => {
-    const { stderr, stdout } = spawnSync('groff', ['-k', '-man', '-Tutf8', '-ww', pathOf('mobility.1')], {
-      encoding: 'utf8',
-    });
-    expect(stderr).toBe('');
-    expect(stdout).toContain('mobility');
+    const args = ['-k', '-man', '-Tutf8', '-ww', pathOf('mobility.1')];
+    const { stderr, stdout } = spawnSync('groff', args, { encoding: 'utf8' });
+    expect([stderr, stdout]).toEqual(['', expect.stringContaining('mobility')]);
   });
 });

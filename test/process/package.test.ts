@@ -8,21 +8,24 @@ import { beforeAll, expect, it } from 'vitest';
 import manifest from '../../package.json' with { type: 'json' };
 import { tempFolder } from '../support/clean-up.ts';
 
-const types = { node: manifest.devDependencies['@types/node'] };
 const project = fileURLToPath(new URL('../..', import.meta.url));
+let folder: string;
+let tarball: string;
 let files: string[];
 
+const npm = (args: string[], cwd = folder) => promisify(execFile)('npm', args, { cwd });
+
 beforeAll(async () => {
-  const pack = ['pack', '--dry-run', '--json', '--ignore-scripts'];
-  const { stdout } = await promisify(execFile)('npm', pack, { cwd: project });
-  files = JSON.parse(stdout)[0].files.map((file: { path: string }) => file.path);
+  folder = tempFolder();
+  const { stdout } = await npm(['pack', '--ignore-scripts', '--pack-destination', folder, '--json'], project);
+  const [packed] = JSON.parse(stdout);
+  tarball = join(folder, packed.filename);
+  files = packed.files.map((file: { path: string }) => file.path);
 });
 
 it('holds the program, its models, its documentation and the address for fault reports', () => {
-  for (const name of ['bin/mobility.js', 'README.md', 'LICENSE', 'SECURITY.md', 'docs/cli.md']) {
-    expect(files).toContain(name);
-  }
-  expect(files.some((name) => name.startsWith('models/'))).toBe(true);
+  const some = ['bin/mobility.js', 'README.md', 'LICENSE', 'SECURITY.md', 'docs/cli.md'];
+  expect(files).toEqual(expect.arrayContaining([...some, expect.stringMatching(/^models\//)]));
   expect(files, 'run `npm run build`').toContain('dist/index.js');
 });
 
@@ -48,22 +51,23 @@ await store.close();
 `;
 
 it('installs into an empty folder without scripts or own warnings, and its types compile with library types checked', async () => {
-  const folder = tempFolder();
-  const npm = (args: string[], cwd = folder) => promisify(execFile)('npm', args, { cwd });
-  const { stdout: packed } = await npm(['pack', '--ignore-scripts', '--pack-destination', folder, '--json'], project);
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
-  const tarball = join(folder, JSON.parse(packed)[0].filename as string);
   const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
-  const { stderr } = await npm(['install', ...flags, tarball, `@types/node@${types.node}`]);
+  const { stderr } = await npm([
+    'install',
+    ...flags,
+    tarball,
+    `@types/node@${manifest.devDependencies['@types/node']}`,
+  ]);
   expect(stderr).not.toMatch(/mobility/);
   await writeFile(join(folder, 'stranger.ts'), strangers);
   const tsc = join(project, 'node_modules/typescript/bin/tsc');
-  for (const [module, resolution] of [
-    ['nodenext', 'nodenext'],
-    ['esnext', 'bundler'],
-  ] as const) {
-    const how = ['--strict', '--noEmit', '--skipLibCheck', 'false', '--target', 'es2022', '--types', 'node'];
-    const args = [tsc, ...how, '--module', module, '--moduleResolution', resolution, 'stranger.ts'];
+  const how = '--strict --noEmit --skipLibCheck false --target es2022 --types node'.split(' ');
+  for (const modules of [
+    '--module nodenext --moduleResolution nodenext',
+    '--module esnext --moduleResolution bundler',
+  ]) {
+    const args = [tsc, ...how, ...modules.split(' '), 'stranger.ts'];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder }).catch((error) => error);
     expect(stdout).toBe('');
   }

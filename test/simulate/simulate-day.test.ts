@@ -6,7 +6,7 @@ import { keys, keyTable } from '../../src/model/keys.ts';
 import { isTimeZone, localDay } from '../../src/model/time.ts';
 import { planDay } from '../../src/simulate/plan-day.ts';
 import { simulateDay, simulateDays } from '../../src/simulate/simulate-day.ts';
-import { positionAround, span } from '../../src/simulate/town.ts';
+import { type Point, positionAround, span } from '../../src/simulate/town.ts';
 
 const tuesday = '2024-03-12';
 const pushedKeys = new Set(keyTable.filter((row) => row.kind === 'pushed').map((row) => row.key));
@@ -65,7 +65,7 @@ describe.each(platforms)('a simulated %s day', (platform) => {
   it('keeps its locations near the position of the person', () => {
     const plan = planDay({ day: tuesday, seed: 'ada' });
     expect(plan.steps.filter(({ kind }) => kind === 'stay')).toHaveLength(7);
-    const points = plan.steps.flatMap((step) => (step.kind === 'stay' ? [step.at] : step.track));
+    const points = plan.steps.flatMap((step): readonly Point[] => (step.kind === 'stay' ? [step.at] : step.track));
     const places = points.map((point) => positionAround(point, plan.origin));
     for (const fix of ofKey(tuesdayOn(platform), keys.filteredLocation)) {
       const away = places.map(([longitude, latitude]) => metres(fix, { ...fix, data: { longitude, latitude } }));

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../../src/model/json.ts';
 import { runAll } from '../../../src/pipeline/run-all.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { simulateDay } from '../../../src/simulate/simulate-day.ts';
-import { type CommandResult, run as runOn } from '../../cli/kit.ts';
+import { refuse, run as runOn, show as showOn } from '../../cli/kit.ts';
 import { androidLocation, basic, config, type Kit, listen, openKit } from '../../server/kit.ts';
 import { until } from '../../support/until.ts';
 
@@ -43,8 +43,13 @@ beforeEach(async () => {
 const now = (): number => clock;
 const register = async (name: string): Promise<string> =>
   (await kit.store.users.register(name, { now: clock })).user.uuid;
-const run = (...args: string[]): Promise<CommandResult> =>
-  runOn(args, { env: { MOBILITY_STORE: kit.store.address, MOBILITY_LOG_DIR: `${folder()}/logs` }, now: clock });
+const surroundings = () => ({
+  env: { MOBILITY_STORE: kit.store.address, MOBILITY_LOG_DIR: `${folder()}/logs` },
+  now: clock,
+});
+const run = (...args: string[]) => runOn(args, surroundings());
+/** Runs a line that must end with the code, and print the text. */
+const show = (line: string, text: string | RegExp, code = 0) => showOn(line, text, { ...surroundings(), code });
 const folder = (): string => kit.store.address.replace('sqlite:', '');
 const push = async (...entries: JsonObject[]): Promise<number> =>
   (await kit.post('/usercache/put', { user: token, phone_to_server: entries })).status;
@@ -91,9 +96,8 @@ const states = async (): Promise<Record<string, number>> =>
   (await run('status', '--json')).json<JsonObject>().people as never;
 
 it('the doctor refuses a future day, and `users list` takes several states', async () => {
-  const result = await run('doctor', '--user', 'ada', '--day', '2031-01-01');
-  const future = expect.stringContaining('up to today, 2024-03-12, found 2031-01-01');
-  expect([result.code, result.stderr]).toEqual([2, future]);
+  const future = 'up to today, 2024-03-12, found 2031-01-01';
+  await refuse('doctor --user ada --day 2031-01-01', future, surroundings());
   for (const states of ['in_order never_began', 'never_began in_order']) {
     const flags = states.split(' ').flatMap((one) => ['--state', one]);
     expect((await run('users', 'list', ...flags, '--json')).json()).toMatchObject({ users: [{ user_email: 'ada' }] });
@@ -102,13 +106,10 @@ it('the doctor refuses a future day, and `users list` takes several states', asy
 
 it('without a fault the doctor reports that all steps succeed, and status that all users are in order', async () => {
   await push(androidLocation(clock));
-  const before = await run('doctor', '--user', 'ada');
-  const next = /no step fails; no run has processed .*\nnext: {3}mobility pipeline --user ada\n/;
-  expect([before.code, before.stdout]).toEqual([0, expect.stringMatching(next)]);
+  await show('doctor --user ada', /no step fails; no run has processed .*\nnext: {3}mobility pipeline --user ada\n/);
   await live(60);
   expect(await broken()).toBeNull();
-  const result = await run('status');
-  expect([result.code, result.stdout]).toEqual([0, expect.stringMatching(/^people +1: 1 in order\n/)]);
+  await show('status', /^people +1: 1 in order\n/);
 });
 
 describe('the first failing step is named, with its remedy:', () => {
@@ -123,7 +124,7 @@ describe('the first failing step is named, with its remedy:', () => {
     expect(await push(androidLocation(clock))).toBe(403);
     await until(async () => (await kit.store.profiles.get(ada))?.last_refusal_ts === clock);
     await expectBroken(link, state, { next });
-    expect((await run('status')).code).toBe(code);
+    await show('status', '', code);
     expect(await states()).toMatchObject({ stopped: 0, refused: 0, [state]: 1 });
   });
 
@@ -133,11 +134,11 @@ describe('the first failing step is named, with its remedy:', () => {
     const { pid } = spawnSync(process.execPath, ['-e', '0']);
     await kit.store.leases.acquire(ada, `pipeline ${pid} on ${hostname()}`, 60);
     await expectBroken('moved', 'run_stopped', { why: new RegExp(`pipeline ${pid}`) });
-    const { stdout } = await run('status');
-    expect(stdout).toMatch(new RegExp(`^killed +ada: pipeline ${pid} on .*; the first run after .* continues$`, 'm'));
+    const killed = new RegExp(`^killed +ada: pipeline ${pid} on .*; the first run after .* continues$`, 'm');
+    const { stdout } = await show('status', killed, 3);
     expect(stdout + (await run('doctor', '--user', 'ada')).stdout).not.toContain('at work');
     await kit.store.leases.acquire(await register('ben'), `pipeline ${process.pid} on ${hostname()}`, 60);
-    expect((await run('status')).stdout).toMatch(/^at work +ben: pipeline \d+ on .*, until /m);
+    await show('status', /^at work +ben: pipeline \d+ on .*, until /m, 3);
   });
 
   it('converter broken: reported as a fault of the program, not of the data', async () => {
@@ -146,18 +147,15 @@ describe('the first failing step is named, with its remedy:', () => {
     await push(battery(clock));
     await pipeline();
     await expectBroken('converted', 'program_fault', { next: /recover-errors/ });
-    const status = await run('status');
-    expect([status.code, status.stdout]).toEqual([3, expect.stringContaining('PROGRAM FAULT conversion_failed')]);
+    await show('status', 'PROGRAM FAULT conversion_failed', 3);
   });
 
   it('wrong study: the token of a participant names it', async () => {
     await run('study', 'create', 'sunny');
     const wrong = `nrelop_rainy_default_${'x'.repeat(32)}`;
     expect((await kit.post('/profile/create', { user: wrong })).status).toBe(403);
-    const result = await run('doctor', '--user', wrong);
     const joined = /^BROKEN {2}joined: .*study rainy.*studies: sunny\.\nnext: /;
-    expect([result.code, result.stdout]).toEqual([3, expect.stringMatching(joined)]);
-    expect(result.stdout).not.toContain('xxxx');
+    expect((await show(`doctor --user ${wrong}`, joined, 3)).stdout).not.toContain('xxxx');
   });
 
   it.each([
@@ -178,7 +176,7 @@ describe('the first failing step is named, with its remedy:', () => {
     await expectBroken(link, code, { next });
     const troubled = { unusable: [{ user_email: 'ada' }] };
     expect((await run('status', '--json')).json()).toMatchObject({ people: { unusable: 1 }, troubled });
-    expect((await run('status')).stdout).toMatch(/nothing usable +ada/);
+    await show('status', /nothing usable +ada/, 3);
     // A phone that worked before is judged after a day.
     await live(3600);
     expect(await broken()).toBeNull();
@@ -201,14 +199,13 @@ describe('the first failing step is named, with its remedy:', () => {
     clock += 2 * day;
     await putBatch(ada, sent.filter(isKept), { store: kit.store, now });
     await pipeline();
-    const { code, stdout } = await run('doctor', '--user', 'ada', '--day', '2024-03-12');
-    expect([code, stdout]).toEqual([3, expect.stringMatching(/BROKEN {2}located: 2024-03-12, times of UTC: no loc/)]);
-    expect(stdout).toMatch(/no location .*\d\d:\d\d-1[2-5]:\d\d .*silent\), although the phone sent \d+/);
+    const silent = /: no location .*\d\d:\d\d-1[2-5]:\d\d .*silent\), although the phone sent \d+/;
+    const located = new RegExp(`BROKEN  located: 2024-03-12, times of UTC${silent.source}`);
+    await show('doctor --user ada --day 2024-03-12', located, 3);
     expect(await broken()).toBeNull();
     await run('correct', 'set-aside', '--user', 'ada', '--day', '2024-03-13');
-    const taken = await run('doctor', '--user', 'ada', '--day', '2024-03-13');
-    expect(taken.stdout).toMatch(/2024-03-13, times of UTC: a correction excludes .*\nnext: .*mobility correct list/);
-    expect(taken.stdout).not.toContain('location to');
+    const taken = /2024-03-13, times of UTC: a correction excludes .*\nnext: .*mobility correct list/;
+    expect((await show('doctor --user ada --day 2024-03-13', taken)).stdout).not.toContain('location to');
   });
 
   it('a proxy that answers 413, distinguished from a 413 of the server itself', async () => {
@@ -227,11 +224,9 @@ describe('the first failing step is named, with its remedy:', () => {
     await until(() => proxy.listening);
     clock = Date.now() / 1000;
     await run('backup', `${folder()}-copy`);
-    const sound = await run('doctor', '--url', inner);
-    expect([sound.stdout, sound.code]).toEqual([expect.stringMatching(/^ok +proxy /m), 0]);
-    const result = await run('doctor', '--url', `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
-    const proxyBroken = /^BROKEN +proxy +a body of 4 MiB is answered with 413/m;
-    expect([result.code, result.stdout]).toEqual([3, expect.stringMatching(proxyBroken)]);
+    await show(`doctor --url ${inner}`, /^ok +proxy /m);
+    const outer = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    await show(`doctor --url ${outer}`, /^BROKEN +proxy +a body of 4 MiB is answered with 413/m, 3);
   });
 });
 

@@ -22,9 +22,11 @@ const rowsAt = (address: string): Promise<Record<string, object[]>> =>
   });
 
 describeOnServers('a MongoDB store', (server) => {
-  it('is refused by commands that only read until `store init` creates it, which can be repeated', async () => {
+  it('is refused by `backup`, and by commands that only read until `store init` creates it, which can be repeated', async () => {
     const address = newDatabase(server());
     const env = { MOBILITY_STORE: address };
+    const tools = /MOBILITY_UNSUPPORTED: .*mongodump --uri.*mobility migrate --to/;
+    await refuse('backup never-made', tools, { code: 1, env });
     for (let i = 0; i < 2; i++) await refuse('status', /^mobility: MOBILITY_STORE_ADDRESS: .*store init/, { env });
     for (let round = 0; round < 2; round++)
       expect((await show(['store', 'init'], /^mongodb.*: ready\n$/, { env })).stderr).toBe('');
@@ -44,12 +46,6 @@ describeOnServers('a MongoDB store', (server) => {
       expect([code, stderr]).toEqual([1, expect.stringMatching(`MOBILITY_UNSUPPORTED: .* refuses ${command}: `)]);
       expect((await init()).code).toBe(0);
     }
-  });
-
-  it('refuses a backup by copying files, and names the tools of MongoDB', async () => {
-    const address = newDatabase(server());
-    const tools = /MOBILITY_UNSUPPORTED: .*mongodump --uri.*mobility migrate --to/;
-    await refuse(['backup', 'never-made'], tools, { code: 1, env: { MOBILITY_STORE: address } });
   });
 
   it('receives all rows of an embedded store by migration, and they can be migrated to another embedded store', async () => {

@@ -59,10 +59,8 @@ describe('reading a folder of logs', () => {
 
   it('skips and counts lines that are not in the format or were cut off', async () => {
     const torn = text(noon, 'END POST /x 0.75').slice(0, 20);
-    writeFileSync(
-      join(dir, 'server-2026-03-14.log'),
-      `${text(noon, 'a')}something else\n\n${torn}\n${'x'.repeat(300_000)}\n${text(noon, 'b')}${torn}`,
-    );
+    const others = `something else\n\n${torn}\n${'x'.repeat(300_000)}\n`;
+    writeFileSync(join(dir, 'server-2026-03-14.log'), `${text(noon, 'a')}${others}${text(noon, 'b')}${torn}`);
     const { lines, stats } = await readAll();
     expect(messages(lines)).toEqual(['a', 'b']);
     expect(stats.foreign).toBe(4);
@@ -101,11 +99,8 @@ describe('reading a folder of logs', () => {
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
     const children = await Promise.all([1, 2].map(() => startChild(dir, 'server', '2000', 'close', '0.01')));
-    let running = true;
-    void Promise.all(children.map(ended)).then(() => {
-      running = false;
-    });
-    for (let before = 0; running; ) {
+    const isRunning = () => children.some(({ exitCode }) => exitCode === null);
+    for (let before = 0; isRunning(); ) {
       const { lines, stats } = await readAll();
       expect(new Set(messages(lines)).size).toBe(lines.length);
       expect(lines.length).toBeGreaterThanOrEqual(before);
@@ -185,8 +180,7 @@ describe('following', () => {
     const found = await follow({ dir, since: 0 }, 2000, async () => {
       await ended(await startChild(dir, 'server', '2000', 'close', '0.005'));
     });
-    expect(found.map((text) => text.replace(/ of \d+$/, ''))).toEqual(
-      Array.from({ length: 2000 }, (_, n) => `line ${n}`),
-    );
+    const expected = Array.from({ length: 2000 }, (_, n) => `line ${n}`);
+    expect(found.map((text) => text.replace(/ of \d+$/, ''))).toEqual(expected);
   });
 });

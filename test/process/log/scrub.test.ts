@@ -1,7 +1,7 @@
 // A person removed from log files: no byte of theirs stays, and no line of others changes.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { gunzipSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { beforeEach, expect, it } from 'vitest';
 import { tryLock } from '../../../src/log/file-lock.ts';
 import { logNames } from '../../../src/log/file-names.ts';
@@ -25,12 +25,8 @@ beforeEach(() => {
   dir = tempFolder();
 });
 
-/** A folder whose current log file has these messages. */
-function folderWith(messages: readonly string[]): string {
-  const folder = tempFolder();
-  writeFileSync(join(folder, 'server-2026-03-14.log'), text(messages));
-  return folder;
-}
+/** Writes messages to the current log file. */
+const write = (messages: readonly string[]) => writeFileSync(join(dir, 'server-2026-03-14.log'), text(messages));
 const callsOf = ({ uuid, user_email: email }: typeof ada): string[] => [
   line.startCall('POST', '/usercache/put'),
   line.foundEmail(email),
@@ -41,12 +37,6 @@ const callsOf = ({ uuid, user_email: email }: typeof ada): string[] => [
 ];
 const text = (messages: readonly string[]): string =>
   messages.map((m) => `${fileLine(stamp(0), 'INFO', 'w1', m)}\n`).join('');
-/** All bytes of all files, also of files that are no logs. */
-const bytesOf = (dir: string): string =>
-  logFiles(dir)
-    .map((name) => readFileSync(join(dir, name)))
-    .map((bytes) => (bytes[0] === 0x1f ? gunzipSync(bytes) : bytes).toString('latin1'))
-    .join('');
 
 it('removes name and UUID from plain and compressed files, and changes no line of other users', async () => {
   const day = text([...callsOf(ben), ...callsOf(ada), ...callsOf(eve)]);
@@ -55,8 +45,7 @@ it('removes name and UUID from plain and compressed files, and changes no line o
   writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(day));
   writeFileSync(join(dir, 'server-2026-03-14.log'), Buffer.concat([Buffer.from(day), foreign]));
   writeFileSync(join(dir, 'pipeline-2-2026-03-14.log'), text(callsOf(ben)));
-  const receipt = await scrubLogs(dir, [ada]);
-  expect(receipt).toEqual({ folder: dir, files: 3, rewritten: 2, lines: 10, left: [] });
+  expect(await scrubLogs(dir, [ada])).toEqual({ folder: dir, files: 3, rewritten: 2, lines: 10, left: [] });
   expect(textOf(dir, 'server-2026-03-13.log.gz')).toBe(scrubbed);
   const plain = readFileSync(join(dir, 'server-2026-03-14.log'));
   expect(plain.equals(Buffer.concat([Buffer.from(scrubbed), foreign]))).toBe(true);
@@ -71,15 +60,13 @@ it.skipIf(!existsSync('/proc/self/fd'))('leaves no file open', async () => {
 
 it('removes keys that a phone chose from the lines of its person, and keeps the keys of the service', async () => {
   const own = (uuid: string, key: string) => line.entryStored(uuid, key, 1463500000.25, 'inserted');
-  const lines = (uuid: string, chosen: string, odd: string) => [
-    own(uuid, 'background/location'),
-    own(uuid, chosen),
-    line.entryRejected(uuid, odd, null, 'key_characters'),
+  write([
+    own(ada.uuid, 'background/location'),
+    own(ada.uuid, 'notes/Ada-Lovelace'),
+    line.entryRejected(ada.uuid, 'Ada "L", 1', null, 'key_characters'),
     own(ben.uuid, 'notes/Ada-Lovelace'),
-  ];
-  dir = folderWith(lines(ada.uuid, 'notes/Ada-Lovelace', 'Ada "L", 1'));
-  const receipt = await scrubLogs(dir, [ada]);
-  expect([receipt.lines, receipt.left]).toEqual([3, []]);
+  ]);
+  expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 3, left: [] });
   const found = textOf(dir, 'server-2026-03-14.log');
   expect(found.match(/Ada/g)).toHaveLength(1);
   expect(found.match(/background\/location/g)).toHaveLength(1);
@@ -93,7 +80,7 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
     line.aboutUser(ben.uuid, `unknown keys: notes/${name}, 'x'`),
   ];
   const others = linesWith(eve.user_email, 'data%40example.org');
-  dir = folderWith([...linesWith('ada@example.org', 'ada%40example.org'), ...others]);
+  write([...linesWith('ada@example.org', 'ada%40example.org'), ...others]);
   expect(await scrubLogs(dir, [ada])).toMatchObject({ lines: 4, left: [] });
   const gone = linesWith(erased.user_email, 'erased-----------');
   gone[2] = line.called('/traccar/erased-----------');
@@ -101,7 +88,7 @@ it('removes an address from paths and keys, also percent-encoded or in capitals'
 });
 
 it('can be repeated, and needs no name', async () => {
-  dir = folderWith(callsOf(ada));
+  write(callsOf(ada));
   for (const lines of [4, 0]) {
     expect(await scrubLogs(dir, [{ ...ada, user_email: null }])).toMatchObject({ files: 1, lines, left: [] });
   }
@@ -111,7 +98,7 @@ it('can be repeated, and needs no name', async () => {
 });
 
 it('removes several people in one call', async () => {
-  dir = folderWith([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]);
+  write([...callsOf(ada), ...callsOf(ben), ...callsOf(eve)]);
   expect(await scrubLogs(dir, [ada, ben])).toMatchObject({ lines: 10, left: [] });
   const kept = { ...erased, user_email: `erased${'-'.repeat(ben.user_email.length - 6)}` };
   expect(logText(dir)).toBe(text([...callsOf(erased), ...callsOf(kept), ...callsOf(eve)]));
@@ -123,7 +110,7 @@ it('replaces a name that is no address only where the server logged a caller, al
     line.refusedToken('1f6c02ab', 'not known', 'sent as', name),
   ];
   const rest = [line.startCall('POST', '/usercache/put'), line.foundEmail('put 2')];
-  dir = folderWith([line.foundEmail('put'), ...refused('put'), ...rest]);
+  write([line.foundEmail('put'), ...refused('put'), ...rest]);
   await scrubLogs(dir, [{ ...ada, user_email: 'put' }]);
   expect(messagesOf(dir)).toEqual([line.foundEmail('era'), ...refused('era'), ...rest]);
 });
@@ -142,13 +129,9 @@ it('makes a running process start a new file, and that process loses no line', a
   expect((await scrubbing).left).toEqual([]);
   await files.close();
   const others = Array.from({ length: 200 }, (_, n) => `${n} of others`);
-  const messages = logNames(logFiles(dir)).map(({ name, compressed }) =>
-    textOf(dir, compressed ? `${name}.gz` : name)
-      .trimEnd()
-      .split('\n')
-      .map((one) => one.split(':').slice(6).join(':')),
-  );
-  expect(messages).toEqual([callsOf(erased), others]);
+  const texts = logNames(logFiles(dir)).map(({ name, compressed }) => textOf(dir, compressed ? `${name}.gz` : name));
+  const found = texts.map((one) => one.replace(/^(.*?:){6}/gm, ''));
+  expect(found).toEqual([callsOf(erased), others].map((messages) => `${messages.join('\n')}\n`));
   expect(existsSync(join(dir, '.server.new'))).toBe(false);
 });
 
@@ -159,7 +142,8 @@ it('leaves nothing of a compression or an erasure that was killed', async () => 
   writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(text(callsOf(ada))));
   writeFileSync(join(dir, 'server-2026-03-12.log.gz.draft'), gzipSync(text(callsOf(ada))).subarray(0, 50));
   expect(await scrubLogs(dir, [ada])).toMatchObject({ left: [] });
-  expect(bytesOf(dir)).not.toMatch(new RegExp(`${ada.uuid}|ada@`));
+  const texts = logFiles(dir).map((name) => textOf(dir, name));
+  expect(texts.join()).not.toMatch(new RegExp(`${ada.uuid}|ada@`));
   expect(logFiles(dir)).not.toContain('server-2026-03-12.log.gz.draft');
   const end = ended(child);
   child.kill('SIGKILL');

@@ -15,9 +15,9 @@ let clock: number;
 const open = async (parts: Parameters<typeof openKit>[0] = {}): Promise<void> => {
   kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock, ...parts });
 };
-beforeEach(async () => {
+beforeEach(() => {
   clock = midnight + 12 * 3600;
-  await open();
+  return open();
 });
 
 const study = (fields: Partial<StudySettings> = {}) =>
@@ -70,8 +70,8 @@ it('a new link invalidates the old one, members stay, and they can set up a phon
   const { uuid } = (await join(1)).json;
   const name = (await run('study', 'new-link', 'sunny')).stdout.trim();
   expect(name).toMatch(/^sunny-[a-z0-9]{8}$/);
-  const old = await join(2);
-  expect([old.status, old.json.detail]).toEqual([403, expect.stringContaining('its study admits no new members now')]);
+  const detail = expect.stringContaining('its study admits no new members now');
+  expect((await join(2)).json).toMatchObject({ status: 403, detail });
   expect([(await push(1)).status, (await join(1)).json]).toEqual([200, { uuid }]);
   for (const file of ['sunny', name]) {
     expect((await kit.request(`/configs/${file}.nrel-op.json`)).json).toEqual({ version: 1 });
@@ -95,8 +95,8 @@ it('a wave of joins appears in the log, the metrics and `study show`, and one co
   const wave = /WARNING:\S+:Study sunny: (\d+) people joined within an hour, of at most 20; see mobility study show$/;
   expect(kit.log.flatMap((line) => wave.exec(line)?.[1] ?? [])).toEqual(['10']);
   const { text } = await kit.request('/metrics');
-  const figures = ['members{study="sunny"} 12', 'joined_last_hour{study="sunny"} 10', 'never_pushed{study="sunny"} 10'];
-  for (const figure of figures) expect(text).toContain(`mobility_study_${figure}`);
+  for (const figure of ['members 12', 'joined_last_hour 10', 'never_pushed 10'])
+    expect(text).toContain(`mobility_study_${figure.replace(' ', '{study="sunny"} ')}`);
   const { stdout } = await run('study', 'show', 'sunny');
   expect(stdout).toMatch(/members +12 of 10000; 12 joined so far\njoined in the last hour +10 of 20\nnever pushed +10/);
   const since = ['--study', 'sunny', '--joined-since', '10:00'];
@@ -118,8 +118,8 @@ it('a new member has a lower limit until three days after the first entries, unl
   await joinAll(0, 1);
   const most = 16 * 2 ** 20;
   const large = (ts: number) => androidLocation(ts, { filter: 'x'.repeat(most) });
-  const refused = await push(0, large(clock));
-  expect(refused.json).toMatchObject({ status: 429, limit: 'new_member_bytes_per_day', most });
+  const limit = { status: 429, limit: 'new_member_bytes_per_day', most };
+  expect((await push(0, large(clock))).json).toMatchObject(limit);
   expect((await push(0)).status).toBe(200);
   clock += 3 * day - 60;
   expect((await push(0, large(clock))).status).toBe(429);
@@ -137,8 +137,7 @@ it('the new members of a study share a limit that does not affect older members 
   clock += 4 * day;
   const some = androidLocation(1, { filter: 'x'.repeat(6_000) });
   expect((await push(1, some)).status).toBe(200);
-  const refused = await push(2, some);
-  expect([refused.status, refused.json.limit]).toEqual([429, 'study_bytes_per_day']);
+  expect((await push(2, some)).json).toMatchObject({ status: 429, limit: 'study_bytes_per_day' });
   expect((await push(0, some)).status).toBe(200);
   await kit.store.studies.put({ ...(await kit.store.studies.byName('sunny'))!, name: 'rainy', join_names: ['rainy'] });
   await join(5, 'rainy');
@@ -148,22 +147,21 @@ it('the new members of a study share a limit that does not affect older members 
 });
 
 it('one network may take only a part of the joins of an hour, and only a trusted proxy may forward its address', async () => {
-  const statuses = async (trustedProxies: string): Promise<Record<string, number>> => {
+  const statuses = async (trustedProxies: string): Promise<number[]> => {
     await open({ config: { ...config, auth: 'token', trustedProxies } });
     await study();
     const { port } = await listen(kit.app);
-    const counts: Record<string, number> = {};
+    const found: number[] = [];
     for (let person = 0; person < 42; person += 1) {
       const origin = person < 40 ? `203.0.113.${person}` : `198.51.100.${person}`;
       const headers = { 'Content-Type': 'application/json', 'X-Forwarded-For': `192.0.2.${person}, ${origin}` };
       const init = { method: 'POST', headers, body: JSON.stringify({ user: tokenOf(person) }) };
-      const { status } = await fetch(`http://127.0.0.1:${port}/profile/create`, init);
-      counts[`${origin.slice(0, 3)} ${status}`] = (counts[`${origin.slice(0, 3)} ${status}`] ?? 0) + 1;
+      found.push((await fetch(`http://127.0.0.1:${port}/profile/create`, init)).status);
     }
-    return counts;
+    return found;
   };
-  expect(await statuses('127.0.0.1')).toEqual({ '203 200': 30, '203 429': 10, '198 200': 2 });
-  expect(await statuses('10.0.0.0/8')).toEqual({ '203 200': 40, '198 200': 2 });
+  expect(await statuses('127.0.0.1')).toEqual([...Array(30).fill(200), ...Array(10).fill(429), 200, 200]);
+  expect(await statuses('10.0.0.0/8')).toEqual(Array(42).fill(200));
 });
 
 it.each([

@@ -16,8 +16,7 @@ const document = openApi(routes, openRoutes);
 
 it('is valid OpenAPI 3.1, describes every route, and is served', async () => {
   const validator = new Validator();
-  const { valid, errors } = await validator.validate(structuredClone(document) as Record<string, unknown>);
-  expect([valid, errors]).toEqual([true, undefined]);
+  expect(await validator.validate({ ...structuredClone(document) })).toEqual({ valid: true });
   expect(validator.version).toBe('3.1');
   for (const route of [...routes, ...openRoutes]) expect(route.summary, route.path).not.toBe('');
   const kit = await openKit();
@@ -28,8 +27,7 @@ it('is valid OpenAPI 3.1, describes every route, and is served', async () => {
 });
 
 it('redocly finds no fault except the calls that have no 4xx on purpose', async () => {
-  const folder = tempFolder();
-  const file = join(folder, 'openapi.json');
+  const file = join(tempFolder(), 'openapi.json');
   await writeFile(file, JSON.stringify(document));
   const cli = fileURLToPath(new URL('../../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
   // Objects are open: callers may send more fields. `test/server/docs.test.ts` compares examples with their schemas.
@@ -41,13 +39,10 @@ it('redocly finds no fault except the calls that have no 4xx on purpose', async 
 });
 
 it('the table of calls in docs/api.md is made from it', () => {
-  const rows = [
-    ...routes.map(
-      (route) =>
-        `| \`${route.inQuery ? 'GET, ' : ''}POST ${route.path.replace(':date', '<date>')}\` | ${route.summary} |`,
-    ),
-    ...openRoutes.map((route) => `| \`GET ${route.path.replace(':file', '<file>')}\` | ${route.summary} |`),
-  ];
+  const row = (methods: string, { path, summary }: { path: string; summary: string }): string =>
+    `| \`${methods} ${path.replace(/:(\w+)/g, '<$1>')}\` | ${summary} |`;
+  const rows = routes.map((route) => row(route.inQuery ? 'GET, POST' : 'POST', route));
+  rows.push(...openRoutes.map((route) => row('GET', route)));
   const page = readFileSync(new URL('../../../docs/api.md', import.meta.url), 'utf8');
   expect(page).toContain(['| Call | Purpose |', '|---|---|', ...rows, ''].join('\n'));
 });

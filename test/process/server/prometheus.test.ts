@@ -13,7 +13,7 @@ const project = fileURLToPath(new URL('../../..', import.meta.url));
 const promtool = join(project, '.debian/usr/bin/promtool');
 const hasPromtool = isHere('promtool in .debian (`npm run test:proxies`)', existsSync(promtool));
 
-const rules = readFileSync(join(project, 'examples/deploy/alerts.yaml'), 'utf8');
+const rules = join(project, 'examples/deploy/alerts.yaml');
 
 const run = (args: string[], input = ''): string => {
   const { status, stdout, stderr } = spawnSync(promtool, args, { input, encoding: 'utf8' });
@@ -39,21 +39,22 @@ const samplesOf = (text: string): Map<string, string> =>
   new Map([...text.matchAll(/^(mobility_.*) (\S+)$/gm)].map(([, series, value]) => [series!, value!]));
 
 /** Alerts that must fire in a situation; each series takes its values minute by minute. */
-interface Situation {
-  series: Record<string, string>;
-  at: string;
-  fires: string[];
+type Situation = [title: string, at: string, fires: string[], series: Record<string, string>];
+
+/** A series that rises after an hour. */
+function rise(at: string, alert: string, series: string, values: string): Situation {
+  return [`${series} rises`, at, [alert], { [series]: `0x60 ${values}` }];
 }
 
 /** Series that a fresh server does not have: the ones of Prometheus itself and of a study. */
 const others = ['up{job="mobility"}', 'mobility_study_joined_last_hour{study="sunny"}'];
 
 /** Runs the alerts over situations, each beside the series that a server gives from its start. */
-async function judge(situations: Record<string, Situation>): Promise<string> {
+async function judge(situations: readonly Situation[]): Promise<string> {
   const folder = tempFolder();
   const quiet = samplesOf(await metricsAfter(0));
-  const names = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
-  const tests = Object.entries(situations).map(([name, { series, at, fires }]) => {
+  const names = [...readFileSync(rules, 'utf8').matchAll(/alert: (\w+)/g)].map(([, name]) => name!);
+  const tests = situations.map(([name, at, fires, series]) => {
     for (const one of Object.keys(series)) expect([...quiet.keys(), ...others]).toContain(one);
     const values = { ...Object.fromEntries([...quiet].map(([one, value]) => [one, `${value}x1500`])), ...series };
     return {
@@ -65,9 +66,8 @@ async function judge(situations: Record<string, Situation>): Promise<string> {
       })),
     };
   });
-  writeFileSync(join(folder, 'rules.yml'), rules);
   // JSON is YAML.
-  const file = { rule_files: ['rules.yml'], evaluation_interval: '1m', tests };
+  const file = { rule_files: [rules], evaluation_interval: '1m', tests };
   writeFileSync(join(folder, 'test.yml'), JSON.stringify(file));
   return run(['test', 'rules', join(folder, 'test.yml')]);
 }
@@ -78,35 +78,19 @@ describe.skipIf(!hasPromtool)('Prometheus', () => {
   });
 
   it('fires each alert at the first event that it is for, and not before', async () => {
+    const failing = 'mobility_calls_total{handler="userCache.put",status="503",cause="server"}';
+    const still = { mobility_waiting_age_seconds: '3601x1500', mobility_failed_users: '1x1500' };
     const disk = { mobility_disk_free_bytes: '100x1500', mobility_store_bytes: '51x1500' };
-    const outcome = await judge({
-      'nothing happens': { series: {}, at: '24h', fires: [] },
-      'the first calls that met a limit': {
-        series: { 'mobility_limits_met_total{limit="calls_per_minute"}': '0x60 7x60' },
-        ...{ at: '62m', fires: ['CallersMeetLimits'] },
-      },
-      'the first entries that were set aside': {
-        series: { 'mobility_set_aside_entries{reason="format_unknown"}': '0x60 5000x60' },
-        ...{ at: '62m', fires: ['EntriesSetAside'] },
-      },
-      'the first calls that fail': {
-        series: { 'mobility_calls_total{handler="userCache.put",status="503",cause="server"}': '0x60 0+200x15' },
-        ...{ at: '74m', fires: ['CallsFail'] },
-      },
-      'a wave of people who join a study': {
-        series: { 'mobility_study_joined_last_hour{study="sunny"}': '0x60 101x60' },
-        ...{ at: '62m', fires: ['StudyFlooded'] },
-      },
-      'late diaries': {
-        series: { 'mobility_diary_lag_seconds{at="p95"}': '0x60 1801x60' },
-        ...{ at: '95m', fires: ['DiariesLate'] },
-      },
-      'a pipeline that stands still and fails, and a full disk': {
-        series: { mobility_waiting_age_seconds: '3601x1500', mobility_failed_users: '1x1500', ...disk },
-        ...{ at: '40m', fires: ['PipelineStandsStill', 'PipelineFails', 'DiskFull'] },
-      },
-      'a server that is down': { series: { 'up{job="mobility"}': '0x60' }, at: '10m', fires: ['MobilityDown'] },
-    });
-    expect(outcome).toContain('SUCCESS');
+    const all: Situation[] = [
+      ['nothing happens', '24h', [], {}],
+      rise('62m', 'CallersMeetLimits', 'mobility_limits_met_total{limit="calls_per_minute"}', '7x60'),
+      rise('62m', 'EntriesSetAside', 'mobility_set_aside_entries{reason="format_unknown"}', '5000x60'),
+      rise('74m', 'CallsFail', failing, '0+200x15'),
+      rise('62m', 'StudyFlooded', 'mobility_study_joined_last_hour{study="sunny"}', '101x60'),
+      rise('95m', 'DiariesLate', 'mobility_diary_lag_seconds{at="p95"}', '1801x60'),
+      ['still and full', '40m', ['PipelineStandsStill', 'PipelineFails', 'DiskFull'], { ...still, ...disk }],
+      ['a server that is down', '10m', ['MobilityDown'], { 'up{job="mobility"}': '0x60' }],
+    ];
+    expect(await judge(all)).toContain('SUCCESS');
   });
 });

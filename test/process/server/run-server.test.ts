@@ -2,15 +2,15 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { parseFileLine } from '../../../src/log/line-format.ts';
 import { isLoopback } from '../../../src/model/networks.ts';
 import { urlOf } from '../../../src/server/run-server.ts';
-import { openStore } from '../../../src/store/open.ts';
 import { freshProgram } from '../../cli/kit.ts';
 import { type RunningServer, start, startServer } from '../../faults/program.ts';
 import { androidLocation } from '../../server/kit.ts';
@@ -18,73 +18,56 @@ import { buildProgram } from '../../support/build.ts';
 import { tempFolder } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
 
-let folder: string;
-let count = 0;
 let address: string;
 
 beforeAll(async () => {
-  folder = tempFolder();
   await buildProgram();
 });
 beforeEach(async () => {
-  count += 1;
-  address = join(folder, String(count));
-  const store = await openStore(address);
-  await store.users.register('ada', { now: 1 });
-  await store.close();
+  ({ address } = await freshProgram('ada'));
 });
 
 /** Lines of the server log, in order. Behind the last line break a process may be writing one. */
 function logLines() {
   const dir = join(address, 'logs');
-  const names = readdirSync(dir).filter((name) => name.endsWith('.log'));
-  return names
-    .flatMap((name) => readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1))
-    .map((text) => {
-      const line = parseFileLine(text);
-      expect(line, text).not.toBeNull();
-      return line!;
-    });
+  const names = readdirSync(dir).filter((name) => /^server.*\.log$/.test(name));
+  const texts = names.flatMap((name) => readFileSync(join(dir, name), 'utf8').split('\n').slice(0, -1));
+  const lines = texts.map(parseFileLine);
+  expect(texts.filter((_, i) => lines[i] === null)).toEqual([]);
+  return lines.map((line) => line!);
 }
 const put = (server: RunningServer, ts: number) =>
   server.post('/usercache/put', { user: 'ada', phone_to_server: [androidLocation(ts)] });
 
 /** Sends a part of a body, stops the server, and sends the rest when the server accepts no more connections. */
 async function stopDuringPut(server: RunningServer, body: string, place: number) {
-  const { hostname, port } = new URL(server.url);
-  const socket = connect(Number(port), hostname);
-  let received = '';
-  socket.on('data', (piece) => {
-    received += piece;
-  });
-  const ended = new Promise((resolve) => socket.on('close', resolve));
+  const socket = connectTo(server);
+  const received = text(socket);
   const head = ['POST /usercache/put HTTP/1.1', 'Host: localhost', 'Content-Type: application/json'].join('\r\n');
   socket.write(`${head}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, place)}`);
   await until(() => server.output().stdout.includes(' POST /usercache/put'));
   const stopped = server.stop();
-  const isRefused = () =>
-    fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).then(
-      () => false,
-      () => true,
-    );
-  await until(isRefused);
+  const healthz = () => fetch(`${server.url}/healthz`, { signal: AbortSignal.timeout(500) }).catch(() => 'refused');
+  await until(async () => (await healthz()) === 'refused');
   socket.write(body.slice(place));
-  await ended;
-  return { received, exit: await stopped };
+  return { received: await received, exit: await stopped };
+}
+
+function connectTo({ url }: RunningServer): Socket {
+  const { hostname, port } = new URL(url);
+  return connect(Number(port), hostname);
 }
 
 /** The processes that a server has started, as Linux lists them. */
 const childrenOf = ({ pid }: RunningServer): string[] =>
   readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? [];
 
-/** The fields of a process behind its name, as Linux lists them; null: it is gone. */
-function fieldsOf(pid: string | number): string[] | null {
+/** The fields of a process behind its name, as Linux lists them; none: it is gone. */
+function fieldsOf(pid: string | number): string[] {
   try {
-    return readFileSync(`/proc/${pid}/stat`, 'utf8')
-      .replace(/^.*\) /s, '')
-      .split(' ');
+    return readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)!.split(' ');
   } catch {
-    return null;
+    return [];
   }
 }
 const hasProc = process.platform === 'linux';
@@ -112,8 +95,8 @@ describe('several workers', () => {
   it.skipIf(!hasProc)('a worker that dies is replaced and reported, and no counter falls', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
     const counted = async (name: string): Promise<number> => {
-      const text = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
-      const line = text.split('\n').find((one) => one.startsWith(`${name} `));
+      const metrics = await fetch(`${server.url}/metrics`).then((answer) => answer.text());
+      const line = metrics.split('\n').find((one) => one.startsWith(`${name} `));
       return Number(line?.slice(name.length));
     };
     const puts = 'mobility_calls_total{handler="userCache.put",status="200",cause="none"}';
@@ -139,17 +122,16 @@ describe('several workers', () => {
 
   it.skipIf(!hasProc)('makes an archive in a process of low priority, which ends with its reader', async () => {
     const { address: store, succeed } = await freshProgram();
-    const words = async (line: string): Promise<string> => (await succeed(line.split(' '))).stdout.trim();
-    await words('study create sunny');
-    await words('simulate --study sunny --users 3 --days 7');
-    await words('pipeline --all');
-    const password = await words('managers add mira --study sunny --may-export');
+    await succeed('study create sunny');
+    await succeed('simulate --study sunny --users 3 --days 7');
+    await succeed('pipeline --all');
+    const added = await succeed('managers add mira --study sunny --may-export');
     const server = await startServer(store, { env: { MOBILITY_WORKERS: '1' } });
     const send = (path: string, fields: Record<string, string>, Cookie = '') => {
       const body = new URLSearchParams(fields);
       return fetch(`${server.url}${path}`, { method: 'POST', redirect: 'manual', headers: { Cookie }, body });
     };
-    const signedIn = await send('/sign-in/study', { name: 'mira', password });
+    const signedIn = await send('/sign-in/study', { name: 'mira', password: added.stdout.trim() });
     const cookie = signedIn.headers.get('set-cookie')!.split(';')[0]!;
     const page = await fetch(`${server.url}/study/sunny/export`, { headers: { Cookie: cookie } });
     const csrf = /name="csrf" value="([^"]*)"/.exec(await page.text())![1]!;
@@ -159,7 +141,7 @@ describe('several workers', () => {
       void download.finally(() => (isDone = true));
       let found = false;
       while (!isDone) {
-        found ||= childrenOf(server).some((pid) => fieldsOf(pid)?.[16] === '10');
+        found ||= childrenOf(server).some((pid) => fieldsOf(pid)[16] === '10');
         await new Promise((resolve) => setTimeout(resolve, 5));
       }
       const bytes = Buffer.from(await (await download).arrayBuffer());
@@ -173,7 +155,7 @@ describe('several workers', () => {
 
   /** Runs a script as primary process; it has `startWorkers`, `options` for it, `deaths`, and workers that listen. */
   const runPrimary = async (lines: readonly string[]) => {
-    const script = join(folder, `${count}.mjs`);
+    const script = join(tempFolder(), 'primary.mjs');
     await writeFile(script, primaryOf(await buildProgram(), lines));
     return promisify(execFile)(process.execPath, [script]);
   };
@@ -226,18 +208,17 @@ describe('several workers', () => {
   it.skipIf(!hasProc)('end without output when the primary process is killed', async () => {
     const server = await startServer(address, { env: { MOBILITY_WORKERS: '2', MOBILITY_METRICS: 'true' } });
     const children = childrenOf(server);
-    const { hostname, port } = new URL(server.url);
-    const callers = Array.from({ length: 4 }, () => connect(Number(port), hostname).on('error', () => {}));
+    const callers = Array.from({ length: 4 }, () => connectTo(server).on('error', () => {}));
     const call = (path: string) => `GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`;
     // Each connection has its worker by the time of its first answer.
     await Promise.all(
       callers.map((one) => new Promise((resolve) => one.once('data', resolve).write(call('/healthz')))),
     );
     for (const pid of children) process.kill(Number(pid), 'SIGSTOP');
-    for (const pid of children) await until(() => fieldsOf(pid)?.[0] === 'T');
+    for (const pid of children) await until(() => fieldsOf(pid)[0] === 'T');
     for (const one of callers) one.write(call('/metrics')); // each worker will ask the primary
     process.kill(server.pid, 'SIGKILL');
-    await until(() => ['Z', 'X', undefined].includes(fieldsOf(server.pid)?.[0]));
+    await until(() => ['Z', 'X', undefined].includes(fieldsOf(server.pid)[0]));
     for (const pid of children) process.kill(Number(pid), 'SIGCONT');
     const { stderr } = await server.exit;
     for (const one of callers) one.destroy();
@@ -264,19 +245,19 @@ const primaryOf = (program: string, lines: readonly string[]) => `
 `;
 
 describe('SIGTERM', () => {
-  it.each(['1 30', '2 30', '2 200000'])(
-    'finishes a put, and ends with 0, for these workers and received bytes: %s',
-    async (row) => {
-      const [workers, place] = row.split(' ') as [string, string];
-      const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
-      const entry = androidLocation(7, { note: 'x'.repeat(300_000) });
-      const body = JSON.stringify({ user: 'ada', phone_to_server: [entry] });
-      const { received, exit } = await stopDuringPut(server, body, Number(place));
-      expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
-      expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
-      expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
-    },
-  );
+  it.each([
+    ['1', 30],
+    ['2', 30],
+    ['2', 200_000],
+  ])('finishes a put, and ends with 0, for %s workers and %d received bytes', async (workers, place) => {
+    const server = await startServer(address, { env: { MOBILITY_WORKERS: workers } });
+    const entry = androidLocation(7, { note: 'x'.repeat(300_000) });
+    const body = JSON.stringify({ user: 'ada', phone_to_server: [entry] });
+    const { received, exit } = await stopDuringPut(server, body, place);
+    expect(received).toContain('{"inserted":1,"updated":0,"rejected":0}');
+    expect([exit.code, exit.signal, exit.stderr.split('\n').length]).toEqual([0, null, 2]);
+    expect(logLines().some(({ message }) => message.startsWith('END POST /usercache/put'))).toBe(true);
+  });
 });
 
 describe('refusals', () => {

@@ -1,13 +1,13 @@
 // The engine on MongoDB: the contract of the engines, and what only MongoDB has: its layout, its commands and its
 // faults.
-import { type Document, MongoClient } from 'mongodb';
+import { type Db, type Document, MongoClient } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ErrorCode } from '../../../src/model/mobility-error.ts';
 import type { MongoOptions } from '../../../src/store/mongodb/connect.ts';
 import { mongoIndexes } from '../../../src/store/mongodb/layout.ts';
 import { openMongoEngine } from '../../../src/store/mongodb/mongodb-engine.ts';
 import type { Engine, WritableRows } from '../../../src/store/rows/rows.ts';
 import { accounts, documents, trips } from '../../../src/store/rows/tables.ts';
+import { rejects } from '../../store/contract/kit.ts';
 import {
   accountOf,
   documentOf,
@@ -40,25 +40,25 @@ async function openOn(server: TestServer): Promise<OpenedEngine> {
 }
 
 /** An engine on a new database, which is dropped after the test. */
-async function newEngine(server: TestServer, options: MongoOptions = {}): Promise<{ engine: Engine; address: string }> {
+async function newEngine(server: TestServer, options: MongoOptions = {}) {
   const address = newDatabase(server);
   const engine = await openMongoEngine(address, options);
   atEnd(() => engine.close());
   return { engine, address };
 }
 
-/** A plain client of a database until the test ends. */
-async function clientOf(address: string): Promise<MongoClient> {
+/** The database of an address through a plain client, until the test ends. */
+function databaseAt(address: string): Db {
   const client = new MongoClient(address, { serverSelectionTimeoutMS: 5_000 });
   atEnd(() => client.close());
-  return client;
+  return client.db();
 }
 
-const rejects = (promise: Promise<unknown>, code: ErrorCode): Promise<void> =>
-  expect(promise).rejects.toMatchObject({ name: 'MobilityError', code });
+const changeFormat = (db: Db, change: Document) =>
+  db.collection<{ _id: string }>('about').updateOne({ _id: 'format' }, change);
 
-const collectionsIn = async (client: MongoClient): Promise<string[]> =>
-  (await client.db().listCollections().toArray()).map(({ name }) => name).sort();
+const collectionsIn = async (db: Db): Promise<string[]> =>
+  (await db.listCollections().toArray()).map(({ name }) => name).sort();
 
 let user: string;
 beforeEach(() => {
@@ -71,9 +71,9 @@ describeOnServers('MongoDB', (server) => {
   describe('layout', () => {
     it('creates every index at the first opening, and missing ones on request', async () => {
       const { address } = await newEngine(server());
-      const client = await clientOf(address);
+      const db = databaseAt(address);
       const keysIn = async (name: string): Promise<string[]> =>
-        (await client.db().collection(name).indexes()).map(({ key }) => JSON.stringify(key));
+        (await db.collection(name).indexes()).map(({ key }) => JSON.stringify(key));
       const missing = async (): Promise<string[]> => {
         const names: string[] = [];
         for (const [name, indexes] of Object.entries(mongoIndexes())) {
@@ -83,7 +83,7 @@ describeOnServers('MongoDB', (server) => {
         return names;
       };
       expect(await missing()).toEqual([]);
-      await client.db().collection('people').dropIndexes();
+      await db.collection('people').dropIndexes();
       await (await openMongoEngine(address)).close();
       expect(new Set(await missing())).toEqual(new Set(['people']));
       await (await openMongoEngine(address, { make: true })).close();
@@ -92,15 +92,14 @@ describeOnServers('MongoDB', (server) => {
 
     it('of a store of an earlier version gets its missing collections and indexes whenever it is opened', async () => {
       const { address } = await newEngine(server());
-      const client = await clientOf(address);
-      const before = await collectionsIn(client);
-      const about = client.db().collection<{ _id: string }>('about');
-      await about.updateOne({ _id: 'format' }, { $unset: { layout: 1 } });
-      await client.db().collection('managers').drop();
-      await client.db().collection('trips').dropIndexes();
+      const db = databaseAt(address);
+      const before = await collectionsIn(db);
+      await changeFormat(db, { $unset: { layout: 1 } });
+      await db.collection('managers').drop();
+      await db.collection('trips').dropIndexes();
       await (await openMongoEngine(address, { make: false })).close();
-      expect(await collectionsIn(client)).toEqual(before);
-      expect((await client.db().collection('trips').indexes()).length).toBe(mongoIndexes().trips!.length + 1);
+      expect(await collectionsIn(db)).toEqual(before);
+      expect(await db.collection('trips').indexes()).toHaveLength(mongoIndexes().trips!.length + 1);
     });
 
     it('opens for processes that create the store at the same moment', async () => {
@@ -113,18 +112,17 @@ describeOnServers('MongoDB', (server) => {
 
     it('refuses another format and names both', async () => {
       const { address } = await newEngine(server());
-      const about = (await clientOf(address)).db().collection<{ _id: string }>('about');
-      await about.updateOne({ _id: 'format' }, { $set: { version: 7 } });
+      await changeFormat(databaseAt(address), { $set: { version: 7 } });
       const message = expect.stringMatching(/expected .* format 1 .* found format 7/);
       await expect(openMongoEngine(address)).rejects.toMatchObject({ code: 'MOBILITY_STORE_VERSION', message });
     });
 
     it('refuses a database with rows of another program, and changes nothing', async () => {
       const address = newDatabase(server());
-      const client = await clientOf(address);
-      await client.db().collection('people').insertOne({ somebody: 'else' });
+      const db = databaseAt(address);
+      await db.collection('people').insertOne({ somebody: 'else' });
       await rejects(openMongoEngine(address), 'MOBILITY_STORE_VERSION');
-      expect(await collectionsIn(client)).toEqual(['people']);
+      expect(await collectionsIn(db)).toEqual(['people']);
     });
   });
 
@@ -176,27 +174,25 @@ describeOnServers('MongoDB', (server) => {
   it('removes the parts of large bytes with their row, also after reading the account, and reports missing parts', async () => {
     const { engine, address } = await newEngine(server());
     const large = (key: string) => documentOf(user, key, new Uint8Array(9 * 2 ** 20));
-    await withClient(address, async (client) => {
-      const parts = client.db().collection('parts');
-      await put(engine, user, documents, [large('a'), large('b'), documentOf(user, 'c')]);
-      expect(await parts.countDocuments()).toBe(4);
-      await put(engine, user, documents, [documentOf(user, 'a')]);
-      expect(await parts.countDocuments()).toBe(2);
-      await parts.deleteOne({});
-      const reading = engine.read((rows) => rows.find(documents, { where: { user } }));
-      await rejects(reading, 'MOBILITY_STORE_DAMAGED');
-      await engine.write(user, (rows) => rows.remove(documents, { user }, 9));
-      expect(await parts.countDocuments()).toBe(0);
-      await put(engine, user, accounts, [accountOf(user, 1)]);
-      const afterAccount = (work: (rows: WritableRows) => Promise<unknown>) =>
-        engine.write(user, async (rows) => {
-          await rows.find(accounts, { where: { user } });
-          await work(rows);
-        });
-      await afterAccount((rows) => rows.put(documents, [large('a')]));
-      await afterAccount((rows) => rows.remove(documents, { user }));
-      expect(await parts.countDocuments()).toBe(0);
-    });
+    const parts = databaseAt(address).collection('parts');
+    await put(engine, user, documents, [large('a'), large('b'), documentOf(user, 'c')]);
+    expect(await parts.countDocuments()).toBe(4);
+    await put(engine, user, documents, [documentOf(user, 'a')]);
+    expect(await parts.countDocuments()).toBe(2);
+    await parts.deleteOne({});
+    const reading = engine.read((rows) => rows.find(documents, { where: { user } }));
+    await rejects(reading, 'MOBILITY_STORE_DAMAGED');
+    await engine.write(user, (rows) => rows.remove(documents, { user }, 9));
+    expect(await parts.countDocuments()).toBe(0);
+    await put(engine, user, accounts, [accountOf(user, 1)]);
+    const afterAccount = (work: (rows: WritableRows) => Promise<unknown>) =>
+      engine.write(user, async (rows) => {
+        await rows.find(accounts, { where: { user } });
+        await work(rows);
+      });
+    await afterAccount((rows) => rows.put(documents, [large('a')]));
+    await afterAccount((rows) => rows.remove(documents, { user }));
+    expect(await parts.countDocuments()).toBe(0);
   });
 });
 
@@ -209,15 +205,6 @@ const faults: Record<string, Document> = {
     writeConcernError: { code: 91, errmsg: 'shutdown in progress', errorLabels: ['RetryableWriteError'] },
   },
 };
-
-async function failCommands(server: TestServer, mode: unknown, failCommands: string[], fault: Document): Promise<void> {
-  const data = { failCommands, ...fault };
-  await withClient(server.address('admin'), (client) =>
-    client.db('admin').command({ configureFailPoint: 'failCommand', mode, data }),
-  );
-}
-
-const heal = (server: TestServer): Promise<void> => failCommands(server, 'off', [], {});
 
 /** Doubles the number of trips: a write that took effect twice, or in half, would show. */
 async function double(engine: Engine, user: string): Promise<void> {
@@ -232,6 +219,12 @@ describeOnServers(
   'MongoDB with faults',
   (server) => {
     const commands = ['update', 'find', 'delete', 'commitTransaction'];
+    const fail = (mode: unknown, failCommands: string[], fault: Document) =>
+      withClient(server().address('admin'), (client) =>
+        client.db('admin').command({ configureFailPoint: 'failCommand', mode, data: { failCommands, ...fault } }),
+      );
+    const heal = () => fail('off', [], {});
+    const count = (engine: Engine) => engine.read((rows) => rows.total(trips, { user }));
 
     it.each(Object.entries(faults))('writes once and reads if %s, at any command', async (_, fault) => {
       const { engine } = await newEngine(server());
@@ -239,12 +232,12 @@ describeOnServers(
         for (const times of fault.closeConnection ? [1, 2] : [1]) {
           user = newUser();
           await put(engine, user, trips, [tripOf(user, 0)]);
-          await failCommands(server(), { times }, [command], fault);
+          await fail({ times }, [command], fault);
           await double(engine, user);
-          await heal(server());
-          await failCommands(server(), { times }, ['find', 'commitTransaction'], fault);
+          await heal();
+          await fail({ times }, ['find', 'commitTransaction'], fault);
           expect(await engine.read((rows) => rows.find(trips, { where: { user } }, ['chain_ts']))).toHaveLength(2);
-          await heal(server());
+          await heal();
         }
       }
     });
@@ -252,37 +245,46 @@ describeOnServers(
     it.each(commands)('is unavailable while %s fails, writes all or nothing, and heals', async (command) => {
       const { engine } = await newEngine(server(), { retrySeconds: 0.5 });
       await put(engine, user, trips, [tripOf(user, 0)]);
-      await failCommands(server(), 'alwaysOn', [command], { errorCode: 11600 });
+      await fail('alwaysOn', [command], { errorCode: 11600 });
       await rejects(double(engine, user), 'MOBILITY_STORE_UNAVAILABLE');
-      await heal(server());
-      expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(1);
+      await heal();
+      expect(await count(engine)).toBe(1);
       await double(engine, user);
-      expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(2);
+      expect(await count(engine)).toBe(2);
     });
 
     it('reports a full disk, and writes nothing in part', async () => {
       const { engine } = await newEngine(server());
-      await failCommands(server(), 'alwaysOn', ['update'], { errorCode: 14031 });
+      await fail('alwaysOn', ['update'], { errorCode: 14031 });
       await rejects(put(engine, user, trips, [tripOf(user, 0)]), 'MOBILITY_STORE_FULL');
       await rejects(engine.ping(), 'MOBILITY_STORE_FULL');
-      await heal(server());
-      expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(0);
+      await heal();
+      expect(await count(engine)).toBe(0);
     });
 
-    it('is busy while another writer does not end its transaction', async () => {
-      const { engine, address } = await newEngine(server(), { retrySeconds: 0.5 });
+    /** An engine with an account, and the transaction of another writer who has changed the account. */
+    async function withTransaction(options: MongoOptions) {
+      const { engine, address } = await newEngine(server(), options);
       await put(engine, user, accounts, [accountOf(user, 0)]);
-      await withClient(address, async (client) => {
-        const session = client.startSession();
-        session.startTransaction();
-        await client
-          .db()
-          .collection('accounts')
-          .updateOne({ user }, { $inc: { touched: 1 } }, { session });
-        await rejects(put(engine, user, trips, [tripOf(user, 0)]), 'MOBILITY_STORE_BUSY');
-        await session.abortTransaction();
-      });
+      const db = databaseAt(address);
+      const session = db.client.startSession();
+      session.startTransaction();
+      await db.collection('accounts').updateOne({ user }, { $inc: { touched: 1 } }, { session });
+      return { engine, session };
+    }
+
+    it('is busy while another writer does not end its transaction', async () => {
+      const { engine, session } = await withTransaction({ retrySeconds: 0.5 });
+      await rejects(put(engine, user, trips, [tripOf(user, 0)]), 'MOBILITY_STORE_BUSY');
+      await session.abortTransaction();
       await put(engine, user, trips, [tripOf(user, 0)]);
+    });
+
+    it('does not wait for the transaction of a process that was killed longer than some seconds', async () => {
+      const { engine, session } = await withTransaction({});
+      await put(engine, user, trips, [tripOf(user, 0)]);
+      await expect(session.commitTransaction()).rejects.toMatchObject({ codeName: 'NoSuchTransaction' });
+      expect(await count(engine)).toBe(1);
     });
 
     it('loses nothing that was acknowledged when the server is killed, and writes nothing twice', async () => {
@@ -304,20 +306,6 @@ describeOnServers(
       await writing;
       const found = await engine.read((rows) => rows.find(trips, { where: { user }, order: ['chain_ts'] }));
       expect(found.map((row) => row.chain_ts)).toEqual(Array.from({ length: acknowledged }, (_, i) => i));
-    });
-
-    it('does not wait for the transaction of a process that was killed longer than some seconds', async () => {
-      const { engine, address } = await newEngine(server());
-      await put(engine, user, accounts, [accountOf(user, 0)]);
-      await withClient(address, async (client) => {
-        const session = client.startSession();
-        session.startTransaction();
-        const touched = { $inc: { touched: 1 } };
-        await client.db().collection('accounts').updateOne({ user }, touched, { session });
-        await put(engine, user, trips, [tripOf(user, 0)]);
-        await expect(session.commitTransaction()).rejects.toMatchObject({ codeName: 'NoSuchTransaction' });
-      });
-      expect(await engine.read((rows) => rows.total(trips, { user }))).toBe(1);
     });
 
     it('closes without delay when the server is gone', async () => {

@@ -40,7 +40,7 @@ function filtersIn(commands: readonly Document[]): { name: string; filter: Docum
 }
 
 /** True if the filter bounds the first columns of an index: so many, or all that it has. */
-const isIndexed = ({ name, filter }: { name: string; filter: Document }, columns: number): boolean =>
+const isIndexed = ({ name, filter }: ReturnType<typeof filtersIn>[number], columns: number): boolean =>
   mongoIndexes()[name]!.some(({ key }) => Object.keys(key).every((column, i) => i >= columns || column in filter));
 
 describeOnServers('statements of MongoDB', (server) => {
@@ -50,9 +50,8 @@ describeOnServers('statements of MongoDB', (server) => {
     commands.length = 0; // without the commands of the opening
     await useAll(store);
     // Of studies and feeds there are few.
-    const filters = filtersIn(commands).filter(
-      ({ name }) => !['about', 'studies', 'feeds', 'feed_parts'].includes(name),
-    );
+    const small = ['about', 'studies', 'feeds', 'feed_parts'];
+    const filters = filtersIn(commands).filter(({ name }) => !small.includes(name));
     expect(filters.length).toBeGreaterThan(150);
     expect(filters.filter((one) => !isIndexed(one, 1))).toEqual([]);
     const wide = filters.filter((one) => !isIndexed(one, 2));
@@ -74,9 +73,8 @@ describeOnServers('statements of MongoDB', (server) => {
 
   it('are few for a day of a phone, and fewer for a run without new entries', async () => {
     const commands: Document[] = [];
-    const sent = (): Map<string, number> => counted(commands.splice(0, commands.length));
     const expectFew = (name: keyof typeof most): void => {
-      const found = sent();
+      const found = counted(commands.splice(0));
       const sum = [...found.values()].reduce((a, b) => a + b, 0);
       if (process.env.MOBILITY_PRINT_STATEMENTS === '1') console.log(name, sum, found);
       expect(sum, JSON.stringify([...found])).toBeLessThanOrEqual(most[name]);
@@ -85,7 +83,7 @@ describeOnServers('statements of MongoDB', (server) => {
     const user = await newUser(store);
     const days = pushesOf('somebody', 'android', 3);
     const run = () => runPipeline(store, user, { log: silentLog, now: () => 1_800_000_000 });
-    sent();
+    commands.length = 0;
     await putBatch(user, days[0]!, { store, now: () => 1 });
     expectFew('firstPut'); // also records when it came
     expect(await run()).toMatchObject({ status: 'done' });
@@ -93,7 +91,7 @@ describeOnServers('statements of MongoDB', (server) => {
     expect(await run()).toMatchObject({ status: 'nothing_new' });
     expectFew('nothingNew');
     for (const day of days.slice(1)) {
-      sent();
+      commands.length = 0;
       await putBatch(user, day, { store, now: () => 1 });
       expectFew('put');
       expect(await run()).toMatchObject({ status: 'done' });

@@ -21,12 +21,10 @@ vi.mock('../../../src/web/pages/texts/en.ts', async (original) => {
 
 /** What people read on a page, or hear, without marked texts and data. */
 function unmarked(html: string, data: readonly string[]): string[] {
-  const read = html
+  let text = html
     .replace(/<(style|code)[^>]*>.*?<\/\1>/gs, ' ')
     .replace(/<[^>]*?\s(?:aria-label|title|alt|placeholder)="([^"]*)"[^>]*>/g, ' $1 ')
-    .replace(/<[^>]*>/g, ' ')
-    .replace(/&#\d+;/g, ' ');
-  let text = read;
+    .replace(/<[^>]*>|&#\d+;/g, ' ');
   for (let before = ''; before !== text; ) {
     before = text;
     text = text.replace(/⟦[^⟦⟧]*⟧/g, ' ');

@@ -1,45 +1,44 @@
 // Pages in a real browser: nothing is fetched, axe-core finds nothing, keyboard and screen reader reach everything.
 // Without Chromium the tests are skipped.
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { simulatedProgram } from '../../cli/kit.ts';
 import { axeFindings, type BrowserPage, browserPath, openBrowser } from '../../support/browser.ts';
+import { atEnd } from '../../support/clean-up.ts';
+import { words } from '../../support/words.ts';
 
 const found = browserPath();
 
 describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
   let page: BrowserPage;
+  /** Addresses by name. */
   const files: Record<string, string> = {};
 
   beforeAll(async () => {
     const program = await simulatedProgram('--users 1 --days 3 --from 2024-03-25 --seed browser');
-    const run = (...args: string[]) => program.succeed(args);
-    const user = 'sim-browser-1@example.org';
-    files.week = `${program.folder}/week.html`;
-    await run('diary', '--user', user, '--day', '2024-03-27', '--week', '--html', files.week);
-    const day = await run('diary', '--user', user, '--day', '2024-03-26', '--json');
-    const [trip] = day.json<{ trips: [{ id: string }] }>().trips;
-    await run('label', '--user', user, '--trip', trip.id, '--mode', 'tandem', '--purpose', 'work');
-    files.day = `${program.folder}/day.html`;
-    await run('diary', '--user', user, '--day', '2024-03-26', '--html', files.day);
-    await run('diary', '--user', user, '--all-days', '--html', `${program.folder}/days`);
-    files.index = `${program.folder}/days/index.html`;
-    files.second = `${program.folder}/days/2024-03-26.html`;
-    await run('simulate', '--users', '7', '--days', '1', '--from', '2024-03-25', '--seed', 'report');
-    await run('pipeline', '--all');
-    files.report = `${program.folder}/report.html`;
-    await run('report', '--from', '2024-02', '--to', '2024-03', '--html', files.report);
+    const { succeed, json, folder } = program;
+    for (const name of words('week day report days/index days/2024-03-26'))
+      files[name] = pathToFileURL(`${folder}/${name}.html`).href;
+    const user = '--user sim-browser-1@example.org';
+    await succeed(`diary ${user} --day 2024-03-27 --week --html ${folder}/week.html`);
+    const [trip] = (await json(`diary ${user} --day 2024-03-26`)).trips;
+    await succeed(`label ${user} --trip ${trip.id} --mode tandem --purpose work`);
+    await succeed(`diary ${user} --day 2024-03-26 --html ${folder}/day.html`);
+    await succeed(`diary ${user} --all-days --html ${folder}/days`);
+    await succeed('simulate --users 7 --days 1 --from 2024-03-25 --seed report');
+    await succeed('pipeline --all');
+    await succeed(`report --from 2024-02 --to 2024-03 --html ${folder}/report.html`);
     page = await openBrowser(found!);
+    atEnd(() => page.close());
   });
-  afterAll(() => page?.close());
 
-  const open = (name: string): Promise<void> => page.open(pathToFileURL(files[name]!).href);
+  const open = (name: string): Promise<void> => page.open(files[name]!);
 
   it('request no other file, and the browser blocks nothing in them', async () => {
     for (const name of Object.keys(files)) {
       const before = page.requests.length;
       await open(name);
-      expect(page.requests.slice(before)).toEqual([pathToFileURL(files[name]!).href]);
+      expect(page.requests.slice(before)).toEqual([files[name]]);
     }
     expect(page.complaints).toEqual([]);
   });
@@ -63,7 +62,7 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
 
   it('bars distinguish modes by pattern, and maps by line', async () => {
     await open('week');
-    const modes = await page.value<Record<string, [string, boolean, string]>>(`Object.fromEntries(
+    const modes = await page.value<Record<string, [fill: string, isThere: boolean, dash: string]>>(`Object.fromEntries(
         [...document.querySelectorAll('svg .on')].map((bar) => {
           const { fill } = getComputedStyle(bar);
           const mode = bar.classList[1];
@@ -74,30 +73,28 @@ describe.skipIf(found === null)('pages in Chromium (tools/browser.mjs)', () => {
     const shown = Object.values(modes);
     expect(shown.length).toBeGreaterThan(1);
     expect(shown.every(([, isThere]) => isThere)).toBe(true);
-    expect(new Set(shown.map(([fill]) => fill)).size).toBe(shown.length);
-    expect(new Set(shown.map(([, , dash]) => dash)).size).toBe(shown.length);
+    for (const at of [0, 2]) expect(new Set(shown.map((one) => one[at])).size).toBe(shown.length);
   });
 
   it('the keyboard reaches the links of the days, shows the focus, and follows them', async () => {
     await open('week');
     for (let i = 0; i < 6; i += 1) await page.press('Tab');
-    const at = await page.value<string[]>(
-      '[document.activeElement.hash, getComputedStyle(document.activeElement).outlineStyle]',
-    );
-    expect(at).toEqual(['#d2024-03-26', 'solid']);
+    const focus = '[document.activeElement.hash, getComputedStyle(document.activeElement).outlineStyle]';
+    expect(await page.value(focus)).toEqual(['#d2024-03-26', 'solid']);
     await page.press('Enter');
     expect(await page.value('location.hash')).toBe('#d2024-03-26');
   });
 
   it('a folder of days leads from the list to each day, and from day to day', async () => {
-    await open('index');
+    await open('days/index');
     const days = await page.value<string[]>(`[...document.querySelectorAll('main a')].map((a) => a.textContent)`);
     const expected = ['Wednesday 27', 'Tuesday 26', 'Monday 25'];
     expect(days.map((text) => /(\w+ \d+) March,/.exec(text)![1])).toEqual(expected);
-    await page.follow('main li:last-child a');
-    expect(await page.value('document.querySelector("h2").textContent')).toBe('Monday 25\u00a0March 2024');
-    await page.follow('a[rel=next]');
-    expect(await page.value('document.querySelector("h2").textContent')).toBe('Tuesday 26\u00a0March 2024');
+    const links = { 'main li:last-child a': 'Monday 25', 'a[rel=next]': 'Tuesday 26' };
+    for (const [link, day] of Object.entries(links)) {
+      await page.follow(link);
+      expect(await page.value('document.querySelector("h2").textContent')).toBe(`${day}\u00a0March 2024`);
+    }
     await page.follow('nav a');
     expect(await page.value('location.pathname')).toMatch(/index\.html$/);
   });

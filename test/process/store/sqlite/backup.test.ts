@@ -1,5 +1,5 @@
 // Backups of the embedded store: a consistent snapshot while others write, which opens as a store.
-import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../../../src/store/open.ts';
@@ -59,10 +59,9 @@ it('a backup during puts and moves has everything acknowledged before it, and is
   await child.line(`ack ${10 * child.lines.length}`); // the writer continues
 });
 
-it('a backup is private, complete in its one file, and opens as a store', async () => {
-  const { folder, store } = await storeWithUser();
+it('a backup is private, complete in its one file, read without a change of any byte, and a store', async () => {
+  const { folder, store, user } = await storeWithUser();
   const target = join(tempFolder(), 'a', 'backup');
-  const user = await newPerson(store);
   await user.moveIn([fix(2)]);
   await user.put([fix(1)]);
   await mkdir(dirname(target));
@@ -71,9 +70,13 @@ it('a backup is private, complete in its one file, and opens as a store', async 
   expect(await readdir(dirname(target))).toEqual([basename(target)]);
   expect((await stat(target)).mode & 0o777).toBe(0o700);
   expect((await stat(databaseIn(target))).mode & 0o777).toBe(0o600);
-  const copy = await openStoreIn(target);
-  expect(await copy.counts(user.id)).toMatchObject({ usercache: 1, timeseries: 1 });
-  await user.on(copy).lease();
+  const before = await readFile(databaseIn(target));
+  expect(await checkStore(target)).toMatchObject({ findings: [], complete: true });
+  const read = await openStore(target, { make: false });
+  expect(await read.counts(user.id)).toMatchObject({ usercache: 1, timeseries: 1 });
+  await read.close();
+  expect((await readFile(databaseIn(target))).equals(before)).toBe(true);
+  await user.on(await openStoreIn(target)).lease();
   expect(await store.leases.get(user.id)).toBeNull();
 });
 
@@ -98,9 +101,6 @@ it('a backup of a missing or damaged store fails with the reason and leaves no f
   await writeFile(databaseIn(folder), bytes);
   await rejects(backupStore(folder, join(around, 'backup')), 'MOBILITY_STORE_DAMAGED');
   expect(await readdir(around)).toEqual([]);
-  const used = tempFolder();
-  await writeFile(join(used, 'file'), '');
-  await rejects(backupStore(folder, used), 'MOBILITY_STORE_ADDRESS'); // before anything is copied
 });
 
 it('a backup that is interrupted at any moment leaves no files', async () => {
@@ -122,20 +122,4 @@ it('a backup that is interrupted at any moment leaves no files', async () => {
     }
     expect(await readdir(around)).toEqual([]);
   }
-});
-
-it('a backup is checked and read without a change of any byte', async () => {
-  const { folder, store, user } = await storeWithUser();
-  await user.put([fix(1), fix(2)]);
-  const copy = `${folder}-copy`;
-  await backupStore(folder, copy);
-  await store.close();
-  const bytes = (): Promise<Buffer> => readFile(join(copy, 'mobility.db'));
-  const before = await bytes();
-  expect(await checkStore(copy)).toMatchObject({ findings: [], complete: true });
-  const opened = await openStore(copy, { make: false });
-  expect(await opened.counts(user.id)).toMatchObject({ usercache: 2 });
-  await opened.close();
-  expect((await bytes()).equals(before)).toBe(true);
-  await rm(copy, { recursive: true });
 });

@@ -2,7 +2,7 @@
 // process does not show it, since the kernel keeps what was written. For commits, folder.test.ts looks at the settings
 // of SQLite.
 import fs from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { beforeEach, expect, it, vi } from 'vitest';
 import { archiveFiles } from '../../../../src/log/compress-files.ts';
@@ -17,11 +17,7 @@ const events = vi.hoisted((): string[] => []);
 const disk = vi.hoisted(() => ({ isBroken: false }));
 vi.mock('node:fs/promises', async (original) => {
   const actual = await original<typeof import('node:fs/promises')>();
-  const name = (path: unknown) =>
-    String(path)
-      .split('/')
-      .at(-1)!
-      .replace(/[\w-]{8,}$/, '*');
+  const name = (path: unknown) => basename(String(path)).replace(/[\w-]{8,}$/, '*');
   const open: typeof actual.open = async (path, ...rest) => {
     const handle = await actual.open(path, ...rest);
     if (disk.isBroken) handle.write = () => Promise.reject(new Error('EIO'));
@@ -57,28 +53,27 @@ it('a backup: its file and the names in it before it has its name, and its name 
   const around = tempFolder();
   events.splice(0);
   await backupStore(folder, join(around, 'backup'));
-  const copied = ['sync mobility.db', 'sync .backup.*', 'rename .backup.*', `sync ${basename(around)}`];
-  expect(events.filter((event) => !event.startsWith('rm'))).toEqual(
-    copied.map((one) => one.replace(/[\w-]{8,}$/, '*')),
-  );
+  const named = basename(around).replace(/[\w-]{8,}$/, '*');
+  const copied = ['sync mobility.db', 'sync .backup.*', 'rename .backup.*', `sync ${named}`];
+  expect(events.filter((event) => !event.startsWith('rm'))).toEqual(copied);
 });
 
 it('a log in which a person was overwritten: before the erasure is reported, else it is named', async () => {
   const folder = tempFolder();
-  const uuid = '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11';
-  await writeFile(join(folder, 'server-2026-03-13.log'), `a line about UUID ${uuid}\n`);
-  await writeFile(join(folder, 'server-2026-03-14.log'), 'another line\n');
-  await scrubLogs(folder, [{ uuid, user_email: null }]);
+  const somebody = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', user_email: null };
+  const log = (day: number, text: string) => writeFile(join(folder, `server-2026-03-${day}.log`), text);
+  await log(13, `a line about UUID ${somebody.uuid}\n`);
+  await log(14, 'another line\n');
+  await scrubLogs(folder, [somebody]);
   expect(events).toEqual(['sync server-2026-03-13.log']);
-  await writeFile(join(folder, 'server-2026-03-14.log'), `a line about UUID ${uuid}\n`);
+  await log(14, `a line about UUID ${somebody.uuid}\n`);
   disk.isBroken = true;
-  const { left } = await scrubLogs(folder, [{ uuid, user_email: null }]);
+  const { left } = await scrubLogs(folder, [somebody]);
   expect(left).toEqual([{ file: 'server-2026-03-14.log', reason: 'EIO' }]);
 });
 
 it('a compressed log: before the lines that it was made of are removed', async () => {
   const folder = tempFolder();
-  await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'server-2026-03-13.log'), 'a line\n');
   const fsync = vi.spyOn(fs, 'fsync').mockImplementation(((_: number, done: () => void) => {
     events.push('sync of a stream');
