@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { hostname } from 'node:os';
-import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { putBatch } from '../../../src/intake/put-batch.ts';
 import { silentLog } from '../../../src/log/log.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
@@ -15,17 +15,6 @@ import { refuse, run as runOn, show as showOn } from '../../cli/kit.ts';
 import { androidLocation, basic, config, type Kit, listen, openKit } from '../../server/kit.ts';
 import { until } from '../../support/until.ts';
 
-const fault = vi.hoisted(() => ({ battery: false }));
-vi.mock('../../../src/intake/converters/battery.ts', async (original) => {
-  const converters = await original<typeof import('../../../src/intake/converters/battery.ts')>();
-  const { convertAndroidBattery } = converters;
-  const breakable: typeof convertAndroidBattery = (entry) => {
-    if (fault.battery) throw new TypeError("Cannot read properties of undefined (reading 'code')");
-    return convertAndroidBattery(entry);
-  };
-  return { ...converters, convertAndroidBattery: breakable };
-});
-
 const day = 86_400;
 const start = Date.UTC(2024, 2, 12) / 1000;
 let kit: Kit;
@@ -34,7 +23,6 @@ let ada: string;
 let token: string;
 beforeEach(async () => {
   clock = start;
-  fault.battery = false;
   kit = await openKit({ config: { ...config, auth: 'token' }, now: () => clock });
   ada = await register('ada');
   token = (await run('users', 'token', 'ada')).stdout.trim();
@@ -51,20 +39,9 @@ const run = (...args: string[]) => runOn(args, surroundings());
 /** Runs a line that must end with the code, and print the text. */
 const show = (line: string, text: string | RegExp, code = 0) => showOn(line, text, { ...surroundings(), code });
 const folder = (): string => kit.store.address.replace('sqlite:', '');
-const push = async (...entries: JsonObject[]): Promise<number> =>
-  (await kit.post('/usercache/put', { user: token, phone_to_server: entries })).status;
+const push = async (...entries: JsonObject[]): Promise<number> => (await kit.put(entries, token)).status;
 const pipeline = () => runPipeline(kit.store, ada, { log: silentLog, now });
-const battery = (ts: number): JsonObject => ({
-  metadata: { key: 'background/battery', platform: 'android', write_ts: ts, time_zone: 'UTC' },
-  data: { ts, battery_level_pct: 50, battery_status: 2, android_health: 2, android_plugged: 0 },
-});
-/** A location as OwnTracks sends it. */
 const owntracks = (tst: number): JsonObject => ({ _type: 'location', lat: 52.5, lon: 13.4, acc: 12, tst });
-/** A location of an Android phone with other values. */
-const sent = (ts: number, values: JsonObject): JsonObject => {
-  const { metadata, data } = androidLocation(ts) as { metadata: JsonObject; data: JsonObject };
-  return { metadata, data: { ...data, ...values } };
-};
 /** Pushes a location, runs the pipeline, and lets time pass. */
 const live = async (seconds: number): Promise<void> => {
   expect(await push(androidLocation(clock))).toBe(200);
@@ -135,19 +112,10 @@ describe('the first failing step is named, with its remedy:', () => {
     await kit.store.leases.acquire(ada, `pipeline ${pid} on ${hostname()}`, 60);
     await expectBroken('moved', 'run_stopped', { why: new RegExp(`pipeline ${pid}`) });
     const killed = new RegExp(`^killed +ada: pipeline ${pid} on .*; the first run after .* continues$`, 'm');
-    const { stdout } = await show('status', killed, 3);
+    const { stdout } = await show('status', killed);
     expect(stdout + (await run('doctor', '--user', 'ada')).stdout).not.toContain('at work');
     await kit.store.leases.acquire(await register('ben'), `pipeline ${process.pid} on ${hostname()}`, 60);
-    await show('status', /^at work +ben: pipeline \d+ on .*, until /m, 3);
-  });
-
-  it('converter broken: reported as a fault of the program, not of the data', async () => {
-    await live(60);
-    fault.battery = true;
-    await push(battery(clock));
-    await pipeline();
-    await expectBroken('converted', 'program_fault', { next: /recover-errors/ });
-    await show('status', 'PROGRAM FAULT conversion_failed', 3);
+    await show('status', /^at work +ben: pipeline \d+ on .*, until /m);
   });
 
   it('wrong study: the token of a participant names it', async () => {
@@ -159,17 +127,16 @@ describe('the first failing step is named, with its remedy:', () => {
   });
 
   it.each([
-    ['encrypted', 'stored', /encryption key/, '/pub', (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1${i}` })],
-    ['unknown_messages', 'stored', /set up the app/, '/pub', (i: number) => ({ position: '52.5', tst: clock + i })],
-    ['misdated', 'located', /receiver/, '/pub', (i: number) => ({ ...owntracks(clock + i), tst: 1_176_500_000 + i })],
-    ['inexact', 'located', /Precise Location/, '/pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
-    ['inexact', 'located', /Precise Location/, '/usercache/put', (i: number) => sent(clock + i, { accuracy: 2500 })],
-    ['misdated', 'located', /receiver/, '/usercache/put', (i: number) => sent(clock + i, { ts: 1_176_500_000 + i })],
+    ['encrypted', 'stored', /encryption key/, 'pub', (i: number) => ({ _type: 'encrypted', data: `bWFkZSB1${i}` })],
+    ['unknown_messages', 'stored', /set up the app/, 'pub', (i: number) => ({ position: '52.5', tst: clock + i })],
+    ['misdated', 'located', /receiver/, 'pub', (i: number) => ({ ...owntracks(clock + i), tst: 1_176_500_000 + i })],
+    ['inexact', 'located', /Precise Location/, 'pub', (i: number) => ({ ...owntracks(clock + i), acc: 2500 })],
+    ['inexact', 'located', /Precise Location/, 'put', (i: number) => androidLocation(clock + i, { accuracy: 2500 })],
+    ['misdated', 'located', /receiver/, 'put', (i: number) => androidLocation(clock + i, { ts: 1_176_500_000 + i })],
   ] as const)('no usable location arrives: %s', async (code, link, next, path, message) => {
     const send = async (body: JsonObject): Promise<void> => {
-      const entries = { user: token, phone_to_server: [body] };
-      const answer = await (path === '/pub' ? kit.post(path, body, basic('ada', token)) : kit.post(path, entries));
-      expect(answer.status).toBe(200);
+      const calls = { pub: () => kit.post('/pub', body, basic('ada', token)), put: () => kit.put([body], token) };
+      expect((await calls[path]()).status).toBe(200);
     };
     for (let i = 0; i < 5; i += 1) await send(message(i));
     await pipeline();
@@ -205,7 +172,7 @@ describe('the first failing step is named, with its remedy:', () => {
     expect(await broken()).toBeNull();
     await run('correct', 'set-aside', '--user', 'ada', '--day', '2024-03-13');
     const taken = /2024-03-13, times of UTC: a correction excludes .*\nnext: .*mobility correct list/;
-    expect((await show('doctor --user ada --day 2024-03-13', taken)).stdout).not.toContain('location to');
+    expect((await show('doctor --user ada --day 2024-03-13', taken, 3)).stdout).not.toContain('location to');
   });
 
   it('a proxy that answers 413, distinguished from a 413 of the server itself', async () => {

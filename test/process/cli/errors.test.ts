@@ -40,9 +40,12 @@ beforeEach(async () => {
 });
 
 it('a converter that throws is a program fault: first in the summary, exit code 3, one ERROR per user', async () => {
-  const { run, show, logs } = program;
+  const { run, show, logs, json } = program;
   const fault = /^PROGRAM FAULT: a converter failed, 60 entries rejected, nothing is lost; see: mobility errors\n/;
   await show(['pipeline', '--all'], fault, { code: 3 });
+  await show('status', 'PROGRAM FAULT conversion_failed', { code: 3 });
+  const next = expect.stringMatching(/recover-errors/);
+  expect((await json('doctor --user ada')).broken).toMatchObject({ link: 'converted', code: 'program_fault', next });
   const log = logs();
   const failed = /:ERROR:.*converter of background\/battery failed: TypeError: .* at \S*convertAndroidBattery/g;
   expect(log.match(failed)).toHaveLength(3);

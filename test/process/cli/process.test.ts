@@ -7,12 +7,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { AllReport } from '../../../src/pipeline/run-all.ts';
-import { openStore } from '../../../src/store/open.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { freshProgram, tempFolder } from '../../cli/kit.ts';
 import { type How, run, start, startServer } from '../../faults/program.ts';
 import { buildProgram } from '../../support/build.ts';
 import { isHere } from '../../support/needs.ts';
+import { openStoreIn } from '../../support/store.ts';
 import { until } from '../../support/until.ts';
 import type { Untyped } from '../../support/untyped.ts';
 
@@ -51,7 +51,6 @@ it('a host whose TZ is not the name of a zone gets times in UTC', async () => {
   }
 });
 
-/** Runs a command with the given redirections of a shell. */
 const redirected = (redirections: string) => ({ through: ['bash', '-c', `exec "$@" ${redirections}`, 'bash'] });
 
 describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', () => {
@@ -106,47 +105,44 @@ describe.skipIf(!isHere('/dev/full', existsSync('/dev/full')))('a full disk', ()
   });
 
   it('on standard output of a server loses log lines but no call, and each process reports it once', async () => {
-    const folder = tempFolder();
-    const store = join(folder, 'store');
+    const store = join(tempFolder(), 'store');
     const server = await startServer(store, { env: { MOBILITY_WORKERS: '2' }, ...redirected('>/dev/full') });
     for (let i = 0; i < 30; i += 1) expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     const { code, stderr } = await server.stop();
     const [first, ...notes] = stderr.trimEnd().split('\n');
     expect([code, first]).toEqual([0, expect.stringContaining('listens on')]);
     expect([1, 2]).toContain(notes.length); // as many as workers got calls
-    for (const note of notes) {
+    for (const note of notes)
       expect(note).toMatch(/^mobility: lines of standard output have been dropped since \S+: ENOSPC: /);
-    }
     const { stdout } = await run(['logs', 'errors', '--json', '--store', store]);
     const counts = [...stdout.matchAll(/Lines of standard output dropped = (\d+) since/g)];
     expect(sumOf(counts.map(([, count]) => Number(count)))).toBe(60);
   });
 });
 
-/** True if the limit of file sizes can be set for a command. */
 const canLimit = isHere('prlimit', spawnSync('prlimit', ['--fsize=65536:', 'true']).status === 0);
 
 describe.skipIf(!canLimit)('standard output in a file with a small size limit', () => {
   const most = 64 * 1024 * 1024; // bytes: more than any other file here has
 
-  /** Has room for so many bytes. */
-  const fileWith = async (room: number): Promise<{ file: string; through: string[] }> => {
+  /** A file with room for 20 bytes. */
+  const smallFile = async () => {
     const file = join(tempFolder(), 'output');
     await writeFile(file, '');
-    await truncate(file, most - room);
+    await truncate(file, most - 20);
     return { file, through: ['prlimit', `--fsize=${most}:`, ...redirected(`>>${file}`).through] };
   };
   const written = async (file: string): Promise<string> => (await readFile(file)).subarray(most - 20).toString();
 
   it('gets a part of the result, and the command fails', async () => {
-    const { file, through } = await fileWith(20);
+    const { file, through } = await smallFile();
     const stderr = expect.stringContaining('cannot write to standard output');
     expect(await run(['config', '--json'], { through })).toMatchObject({ code: 1, stderr });
     expect(await written(file)).toMatch(/^\{\n {2}"settings": \[\n/);
   });
 
   it('loses lines of a server until there is space, the log counts them, and the next line is whole', async () => {
-    const { file, through } = await fileWith(20);
+    const { file, through } = await smallFile();
     const store = join(tempFolder(), 'store');
     const server = await startServer(store, { through });
     for (let i = 0; i < 2; i += 1) expect((await fetch(`${server.url}/healthz`)).status).toBe(200);
@@ -158,12 +154,6 @@ describe.skipIf(!canLimit)('standard output in a file with a small size limit', 
     expect(stdout).toMatch(/Lines of standard output dropped = 4 since \S+: EFBIG/);
   });
 });
-
-async function storeAt(address: string): Promise<Store> {
-  const store = await openStore(address);
-  onTestFinished(() => store.close());
-  return store;
-}
 
 /** The process that holds a lease on one of the users: it is at work. */
 async function workerAt(store: Store): Promise<number> {
@@ -179,7 +169,7 @@ async function workerAt(store: Store): Promise<number> {
 
 it('Ctrl-C ends a pipeline run with 130 before the last user, and the next run does not wait for a lease', async () => {
   const { address, on, begin } = await simulated(12);
-  const store = await storeAt(address);
+  const store = await openStoreIn(address);
   const running = await begin('pipeline --all --json');
   process.kill(await workerAt(store), 'SIGINT');
   const { code, stdout } = await running.exit;
@@ -300,7 +290,7 @@ it('several processes rebuild all users and report the same changes as one', asy
 
 it('a killed worker is reported, and its user and all others are processed', async () => {
   const { address, begin } = await simulated(6);
-  const store = await storeAt(address);
+  const store = await openStoreIn(address);
   const both = await begin('pipeline --all --workers 2 --json', { env: { MOBILITY_LEASE_SECONDS: '1' } });
   process.kill(await workerAt(store), 'SIGKILL');
   const { code, stdout, stderr } = await both.exit;
@@ -333,7 +323,7 @@ describe('pipeline --all --every', () => {
 
   it.each(['', ' --workers 2'])('processes later entries in later rounds until SIGTERM (%s)', async (workers) => {
     const { address, begin, succeed } = await simulated(2);
-    const store = await storeAt(address);
+    const store = await openStoreIn(address);
     const running = await begin(`pipeline --all --every 1s${workers}`);
     onTestFinished(() => void running.kill());
     // A round may come between the two whose data arrive.
@@ -378,13 +368,9 @@ it('passes the options of Node to its workers', async () => {
 it('Ctrl-C ends a simulation with 130, and the command in its message adds the other users', async () => {
   const { address, on, begin } = await simulated(0);
   const line = 'simulate --users 3 --days 40 --json --from 2024-03-12';
+  const store = await openStoreIn(address);
   const simulating = await begin(line);
-  await until(async () => {
-    const store = await openStore(address, { make: false }).catch(() => null);
-    const users = (await store?.users.list({ limit: 1 }).catch(() => [])) ?? [];
-    await store?.close();
-    return users.length > 0;
-  });
+  await until(async () => (await store.users.list({ limit: 1 })).length > 0);
   process.kill(simulating.pid, 'SIGINT');
   const { code, stdout, stderr } = await simulating.exit;
   const first: Untyped[] = JSON.parse(stdout).users;

@@ -1,4 +1,5 @@
 // Log files: every line is there after close, rotation and compression lose nothing, faults never reach the writer.
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +14,7 @@ import { logFiles, textOf } from '../../support/log-files.ts';
 import { isHere } from '../../support/needs.ts';
 import { until } from '../../support/until.ts';
 import { words } from '../../support/words.ts';
-import { ended, messagesOf, spoke, startChild } from './support/kit.ts';
+import { ended, messagesOf, startChild } from './support/kit.ts';
 
 // Noon of the host's day, so that the current file has this name wherever the tests run.
 const noon = new Date(2026, 2, 14, 12).getTime();
@@ -221,15 +222,14 @@ describe('several processes', () => {
   it('leave a file to its process until that ends, also by a kill', async () => {
     vi.useRealTimers();
     const child = await startChild(dir, 'server', '10', 'wait');
-    const end = ended(child);
-    await spoke(child);
+    await once(child.stdout!, 'data');
     const sourceOf = async (text: string): Promise<string> => {
       await written(dir, [text]);
       return logFiles(dir).find((name) => textOf(dir, name).includes(text))!;
     };
     expect(await sourceOf('beside it')).toMatch(/^server-2-/);
     child.kill('SIGKILL');
-    await end;
+    await ended(child);
     expect(await sourceOf('after it')).toMatch(/^server-\d{4}/);
   });
 

@@ -1,4 +1,5 @@
 // A person removed from log files: no byte of theirs stays, and no line of others changes.
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -13,7 +14,7 @@ import { tempFolder } from '../../support/clean-up.ts';
 import { logFiles, logText, textOf } from '../../support/log-files.ts';
 import { openFilesIn } from '../../support/open-files.ts';
 import { until } from '../../support/until.ts';
-import { ended, messagesOf, spoke, startChild } from './support/kit.ts';
+import { ended, messagesOf, startChild } from './support/kit.ts';
 
 const ada = { uuid: '6f1c0a52-0f4e-4d0e-9a57-6f3b6f0d9a11', user_email: 'ada@example.org' };
 const ben = { uuid: '0b0e5c1e-7a55-4b27-8f0b-4df0b0a3c9aa', user_email: "o'ada@example.org" };
@@ -137,7 +138,7 @@ it('makes a running process start a new file, and that process loses no line', a
 
 it('leaves nothing of a compression or an erasure that was killed', async () => {
   const child = await startChild(dir, 'server', '10', 'wait'); // a living server must not hold it up
-  await spoke(child);
+  await once(child.stdout!, 'data');
   writeFileSync(join(dir, 'server-2026-03-13.log'), text(callsOf(ada)));
   writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(text(callsOf(ada))));
   writeFileSync(join(dir, 'server-2026-03-12.log.gz.draft'), gzipSync(text(callsOf(ada))).subarray(0, 50));
@@ -145,9 +146,8 @@ it('leaves nothing of a compression or an erasure that was killed', async () => 
   const texts = logFiles(dir).map((name) => textOf(dir, name));
   expect(texts.join()).not.toMatch(new RegExp(`${ada.uuid}|ada@`));
   expect(logFiles(dir)).not.toContain('server-2026-03-12.log.gz.draft');
-  const end = ended(child);
   child.kill('SIGKILL');
-  await end;
+  await ended(child);
 });
 
 it('waits for a process that compresses files, and removes the person from its result', async () => {

@@ -153,15 +153,31 @@ describe('several workers', () => {
     expect((await server.stop()).code).toBe(0);
   });
 
-  /** Runs a script as primary process; it has `startWorkers`, `options` for it, `deaths`, and workers that listen. */
-  const runPrimary = async (lines: readonly string[]) => {
-    const script = join(tempFolder(), 'primary.mjs');
-    await writeFile(script, primaryOf(await buildProgram(), lines));
-    return promisify(execFile)(process.execPath, [script]);
+  /** Runs lines as primary process: with `startWorkers`, `options` for it, `deaths`, and workers that just listen. */
+  const runPrimary = async (...lines: string[]) => {
+    const workers = join(await buildProgram(), 'dist/server/workers.js');
+    const script = `
+      import cluster from 'node:cluster';
+      import { readFileSync } from 'node:fs';
+      import { createServer } from 'node:http';
+      import { startWorkers } from ${JSON.stringify(workers)};
+
+      if (cluster.isWorker) {
+        createServer().listen(0, '127.0.0.1');
+        process.once('SIGTERM', () => process.exit(0));
+      } else {
+        const deaths = [];
+        const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
+        const options = { count: 2, drainSeconds: 1, logSource: () => 'a', onDeath: (text) => deaths.push(text) };
+        ${lines.join('\n')}
+      }`;
+    const file = join(tempFolder(), 'primary.mjs');
+    await writeFile(file, script);
+    return promisify(execFile)(process.execPath, [file]);
   };
 
   it.skipIf(!hasProc)('survive a message to a worker that has just died', async () => {
-    const { stdout, stderr } = await runPrimary([
+    const { stdout, stderr } = await runPrimary(
       'const workers = await startWorkers(options);',
       'const [{ process: child }] = Object.values(cluster.workers);',
       "child.kill('SIGKILL');",
@@ -171,12 +187,12 @@ describe('several workers', () => {
       'while (deaths.length === 0) await turn();',
       'await workers.stop();',
       'console.log(deaths.join());',
-    ]);
+    );
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^worker 1 ended with SIGKILL;.*\n$/), '']);
   });
 
   it('report a worker that cannot be started, and start it again', async () => {
-    const { stdout, stderr } = await runPrimary([
+    const { stdout, stderr } = await runPrimary(
       'const workers = await startWorkers(options);',
       'const node = process.execPath;',
       "process.execPath = node + '-is-gone';",
@@ -186,23 +202,19 @@ describe('several workers', () => {
       "await new Promise((resolve) => cluster.once('listening', resolve));",
       'await workers.stop();',
       "console.log(deaths.slice(0, 3).join('\\n'));",
-    ]);
-    const failed = /^worker 1 ended with spawn .*-is-gone ENOENT; the next one starts in \d+ ms$/;
-    expect(stdout.trim().split('\n')).toEqual([
-      expect.stringContaining('worker 1 ended with SIGKILL'),
-      expect.stringMatching(failed),
-      expect.stringMatching(failed),
-    ]);
-    expect(stderr).toBe('');
+    );
+    const failed = 'worker 1 ended with spawn .*-is-gone ENOENT; the next one starts in \\d+ ms\n';
+    const all = new RegExp(`^worker 1 ended with SIGKILL.*\n${failed}${failed}$`);
+    expect([stdout, stderr]).toEqual([expect.stringMatching(all), '']);
   });
 
   it('end the server with the reason if none can be started', async () => {
-    const { stdout, stderr } = await runPrimary([
+    const { stdout, stderr } = await runPrimary(
       "process.execPath += '-is-gone';",
       'await startWorkers(options).catch((error) => console.log(error.code, error.message));',
-    ]);
-    expect(stdout).toMatch(/^MOBILITY_CONFIG a worker ended with spawn .* ENOENT before it listened;.*\n$/);
-    expect(stderr).toBe('');
+    );
+    const reason = /^MOBILITY_CONFIG a worker ended with spawn .* ENOENT before it listened;.*\n$/;
+    expect([stdout, stderr]).toEqual([expect.stringMatching(reason), '']);
   });
 
   it.skipIf(!hasProc)('end without output when the primary process is killed', async () => {
@@ -225,24 +237,6 @@ describe('several workers', () => {
     expect(stderr.trim().split('\n')).toEqual([expect.stringContaining('mobility listens on')]);
   });
 });
-
-/** A primary process whose workers just listen. */
-const primaryOf = (program: string, lines: readonly string[]) => `
-  import cluster from 'node:cluster';
-  import { readFileSync } from 'node:fs';
-  import { createServer } from 'node:http';
-  import { startWorkers } from ${JSON.stringify(join(program, 'dist/server/workers.js'))};
-
-  if (cluster.isWorker) {
-    createServer().listen(0, '127.0.0.1');
-    process.once('SIGTERM', () => process.exit(0));
-  } else {
-    const deaths = [];
-    const turn = () => new Promise((resolve) => setTimeout(resolve, 5));
-    const options = { count: 2, drainSeconds: 1, logSource: () => 'a', onDeath: (text) => deaths.push(text) };
-    ${lines.join('\n    ')}
-  }
-`;
 
 describe('SIGTERM', () => {
   it.each([

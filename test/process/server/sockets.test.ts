@@ -1,5 +1,5 @@
 // The server over real sockets: what only shows there, and the sizes that phones can reach.
-import { BlockList, connect, type Socket } from 'node:net';
+import { BlockList, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { AppParts } from '../../../src/server/app-parts.ts';
@@ -47,14 +47,7 @@ const headOf = (path: string, user: string, length: number): string =>
   head(`POST ${path}`, `Authorization: Bearer ${user}`, ofJson, `Content-Length: ${length}`);
 const health = head('GET /healthz');
 
-interface Connection {
-  socket: Socket;
-  received: () => string;
-  ended: Promise<string>;
-}
-
-/** A connection that sends pieces of a request and collects what comes back. */
-async function connection(sent: string | Buffer = ''): Promise<Connection> {
+async function connection(sent: string | Buffer = '') {
   const socket = connect(serving.port, '127.0.0.1');
   atEnd(() => socket.destroy());
   let text = '';
@@ -68,10 +61,9 @@ async function connection(sent: string | Buffer = ''): Promise<Connection> {
   return { socket, received: () => text, ended };
 }
 
-const connections = (count: number, sent: (i: number) => string = () => ''): Promise<Connection[]> =>
+const connections = (count: number, sent: (i: number) => string = () => '') =>
   Promise.all(Array.from({ length: count }, (_, i) => connection(sent(i))));
 
-/** How many lines of the log contain a text. */
 const logged = (text: string): number => kit.log.filter((line) => line.includes(text)).length;
 
 describe('over sockets', () => {

@@ -15,11 +15,6 @@ export function ended(child: ChildProcess): Promise<number | string | null> {
   return new Promise((resolve) => child.on('exit', (code, signal) => resolve(signal ?? code)));
 }
 
-/** Resolves at the child's first output. */
-export function spoke(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => child.stdout!.once('data', () => resolve()));
-}
-
 /** Messages of all files, by name of the file. If files are renamed or compressed meanwhile, it reads them again. */
 export function messagesOf(folder: string): string[] {
   for (;;) {
