@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createStamp, fileLine } from '../../../src/log/line-format.ts';
-import { type LogLine, type ReadOptions, type ReadStats, readLogs } from '../../../src/log/read-log.ts';
+import { type LogLine, type ReadOptions, readLogs } from '../../../src/log/read-log.ts';
 import { tempFolder } from '../../support/clean-up.ts';
 import { until } from '../../support/until.ts';
 import { ended, startChild } from './support/kit.ts';
@@ -18,11 +18,11 @@ beforeEach(() => {
 const text = (time: number, message: string): string => `${fileLine(stamp(time), 'INFO', 'w1', message)}\n`;
 const texts = (...lines: [number, string][]): string => lines.map(([time, message]) => text(time, message)).join('');
 
-async function readAll(options: Partial<ReadOptions> = {}): Promise<{ lines: LogLine[]; stats: ReadStats }> {
-  const { lines, stats } = readLogs({ dir, ...options });
-  const found: LogLine[] = [];
-  for await (const line of lines) found.push(line);
-  return { lines: found, stats };
+async function readAll(options: Partial<ReadOptions> = {}) {
+  const reading = readLogs({ dir, ...options });
+  const lines: LogLine[] = [];
+  for await (const line of reading.lines) lines.push(line);
+  return { lines, stats: reading.stats };
 }
 const messages = (lines: LogLine[]): string[] => lines.map(({ message }) => message);
 
@@ -113,14 +113,10 @@ describe('reading a folder of logs', () => {
 
 describe('following', () => {
   /** Collects what is followed until `count` lines are there. */
-  async function follow(
-    options: ReadOptions,
-    count: number,
-    meanwhile: (found: readonly string[], looked: () => Promise<void>) => Promise<void>,
-  ): Promise<string[]> {
+  async function follow(since: number | undefined, count: number, meanwhile: (looked: () => Promise<void>) => unknown) {
     const stop = new AbortController();
     const found: string[] = [];
-    const reader = readLogs({ ...options, follow: stop.signal });
+    const reader = readLogs({ dir, ...(since !== undefined && { since }), follow: stop.signal });
     const collecting = (async () => {
       for await (const { message } of reader.lines) {
         found.push(message);
@@ -134,7 +130,7 @@ describe('following', () => {
     };
     try {
       await looked();
-      await meanwhile(found, looked);
+      await meanwhile(looked);
       await until(() => found.length >= count);
     } finally {
       stop.abort();
@@ -146,7 +142,7 @@ describe('following', () => {
   it('returns lines written from now on, not earlier ones', async () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'old']));
-    const found = await follow({ dir }, 2, async (_, looked) => {
+    const found = await follow(undefined, 2, async (looked) => {
       appendFileSync(file, text(noon + 1, 'one').slice(0, 20));
       await looked();
       appendFileSync(file, `${text(noon + 1, 'one').slice(20)}${text(noon + 2, 'two')}`);
@@ -158,14 +154,14 @@ describe('following', () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(join(dir, 'server-2026-03-13.log.gz'), gzipSync(texts([noon - 1, 'older'], [noon, 'part'])));
     writeFileSync(file, texts([noon + 1, 'live']));
-    const found = await follow({ dir, since: noon }, 3, async () => appendFileSync(file, text(noon + 2, 'new')));
+    const found = await follow(noon, 3, () => appendFileSync(file, text(noon + 2, 'new')));
     expect(found).toEqual(['part', 'live', 'new']);
   });
 
   it('continues across rotation, compression and new sources', async () => {
     const file = join(dir, 'server-2026-03-14.log');
     writeFileSync(file, texts([noon, 'a']));
-    const found = await follow({ dir, since: 0 }, 5, async (_, looked) => {
+    const found = await follow(0, 5, async (looked) => {
       appendFileSync(file, texts([noon + 1, 'b'], [noon + 2, 'c']));
       writeFileSync(`${file}.gz`, gzipSync(readFileSync(file)));
       rmSync(file);
@@ -177,7 +173,7 @@ describe('following', () => {
   });
 
   it('loses and doubles nothing while another process writes and rotates', async () => {
-    const found = await follow({ dir, since: 0 }, 2000, async () => {
+    const found = await follow(0, 2000, async () => {
       await ended(await startChild(dir, 'server', '2000', 'close', '0.005'));
     });
     const expected = Array.from({ length: 2000 }, (_, n) => `line ${n}`);

@@ -15,7 +15,7 @@ import { openPages, type Pages } from '../../web/kit.ts';
 const found = browserPath();
 const day = '2024-03-26';
 const who = 'sim-browser-1@example.org';
-const phone = { height: 700, deviceScaleFactor: 1, mobile: false };
+const screen = { height: 700, deviceScaleFactor: 1, mobile: false };
 
 describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.mjs)', () => {
   let pages: Pages;
@@ -40,7 +40,7 @@ describe.skipIf(found === null)('pages of the server in Chromium (tools/browser.
   afterEach(() => page.send('Emulation.setScriptExecutionDisabled', { value: false }));
 
   const path = (): Promise<string> => page.value('location.pathname');
-  const setWidth = (width: number) => page.send('Emulation.setDeviceMetricsOverride', { ...phone, width });
+  const setWidth = (width: number) => page.send('Emulation.setDeviceMetricsOverride', { ...screen, width });
   const text = (selector: string): Promise<string> =>
     page.value(`document.querySelector(${JSON.stringify(selector)}).textContent`);
 
