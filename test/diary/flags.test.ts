@@ -7,6 +7,7 @@ import { noLabels } from '../../src/diary/labels/load-labels.ts';
 import { dayFigures, everyDay } from '../../src/diary/read-days.ts';
 import { readFlagInputs } from '../../src/diary/read-flag-inputs.ts';
 import type { Section, Trip } from '../../src/model/trip.ts';
+import { allOf } from '../support/all-of.ts';
 import { pipeline, put } from '../support/diary.ts';
 import { t0 } from '../support/phone.ts';
 import { android, iphone, pushed, pushedFix, pushedMove, pushedTransition } from '../support/pushes.ts';
@@ -85,8 +86,7 @@ it('entries with a write time after their receipt show when the clock was wrong,
   await put(store, userId, [...wrong, pushed(android, 'background/battery', ahead + 3600, { ts: 1 })], t0 + 3600);
   await put(store, userId, pushedMove(android, { from: 20_000, to: 20_300, east: 4000 }), t0 + 20_300);
   await pipeline(store, userId, { now: () => t0 + 21_000 });
-  const days = [];
-  for await (const day of everyDay(store, { uuid: userId }, {}, t0 + 21_000)) days.push(day);
+  const days = await allOf(everyDay(store, { uuid: userId }, {}, t0 + 21_000));
   const spans = days.flatMap(({ observed }) => observed.spans).filter(({ reason }) => reason === 'clock wrong');
   expect(spans.map(({ from, to }) => [from - t0, to - t0])).toEqual([[1200, 3600]]);
   expect(days.map(({ flagged }) => flagNames(flagged))).toEqual([['clock_moved']]);
@@ -95,17 +95,10 @@ it('entries with a write time after their receipt show when the clock was wrong,
 it('days reach from the first to the last with data, and have further reasons for a gap', async () => {
   const userId = await newUser(store);
   const day = 86_400;
-  await put(
-    store,
-    userId,
-    [0, 3].flatMap((n) => pushedMove(android, { from: n * day, to: n * day + 600 })),
-  );
+  for (const from of [0, 3 * day]) await put(store, userId, pushedMove(android, { from, to: from + 600 }));
   await pipeline(store, userId);
-  const joined = t0 - 3600;
   await store.tokens.add({ hash: 'a'.repeat(64), user_id: userId, created_ts: 0, expires_ts: t0 + 3 * day + 3600 });
-  const shown = [];
-  const person = { uuid: userId, joined_ts: joined };
-  for await (const one of everyDay(store, person, {}, t0 + 3 * day + 7200)) shown.push(one);
+  const shown = await allOf(everyDay(store, { uuid: userId, joined_ts: t0 - 3600 }, {}, t0 + 3 * day + 7200));
   expect(shown.map((one) => dayFigures(one).trips)).toEqual([0, 0, 0, 0]);
   const reasons = shown.map(({ observed }) => [...new Set(observed.spans.map(({ reason }) => reason))]);
   expect(reasons[0]).toEqual(['before joining', 'before the first location', null, 'silent']);

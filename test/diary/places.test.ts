@@ -7,8 +7,7 @@ import { type DayPlan, planDay } from '../../src/simulate/plan-day.ts';
 import { seededRandom } from '../../src/simulate/random.ts';
 import { namedPlaces } from '../../src/web/pages/day-items.ts';
 import { en } from '../../src/web/pages/texts/en.ts';
-import { freshProgram } from '../cli/kit.ts';
-import { words } from '../support/words.ts';
+import { simulatedProgram } from '../cli/kit.ts';
 
 const metresPerDegree = 111_195;
 const days = 60;
@@ -39,6 +38,12 @@ function lifeOf(seed: string): { stay: LocatedStay; name: string }[] {
   return stays;
 }
 
+const groupedOf = (stays: ReturnType<typeof lifeOf>) =>
+  groupPlaces(
+    'a person',
+    stays.map(({ stay }) => stay),
+  );
+
 /** The order of arrival of days: as they were, the last first, by chance. */
 const orders: ((count: number, seed: string) => number[])[] = [
   (count) => Array.from({ length: count }, (_, i) => i),
@@ -63,10 +68,7 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
       for (const share of [0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1]) {
         const some = new Set(arrived.slice(0, Math.round(share * days)));
         const part = stays.filter(({ stay }) => some.has(dayOf(stay)));
-        const places = await groupPlaces(
-          'a person',
-          part.map(({ stay }) => stay),
-        );
+        const places = await groupedOf(part);
         for (const { stay, name } of part) {
           const ids = seen.get(name) ?? new Map<string, number>();
           const { id } = places.of(stay.at);
@@ -78,10 +80,7 @@ it('in 30 random histories of 60 days a place has one id in 99 of 100 stays, for
     expect(new Set(main.map(([id]) => id)).size, seed).toBe(seen.size);
     right += main.reduce((sum, [, count]) => sum + count, 0);
     all += [...seen.values()].reduce((sum, ids) => sum + [...ids.values()].reduce((a, b) => a + b, 0), 0);
-    const whole = await groupPlaces(
-      'a person',
-      stays.map(({ stay }) => stay),
-    );
+    const whole = await groupedOf(stays);
     const home = whole.all.find((place) => place.home !== null)!;
     if (whole.of(stays[0]!.stay.at) === home && home.home! > 0.9) homes += 1;
   }
@@ -95,19 +94,16 @@ it('places that were stored up to a day keep their ids, and later stays join the
     const stays = lifeOf(`life ${n}`).map(({ stay }) => stay);
     const whole = await groupPlaces('a person', stays);
     const until = stays[0]!.from + 30 * 86_400;
-    const earlier = await groupPlaces(
-      'a person',
-      stays.filter(({ from }) => from < until),
-    );
+    const [before, later] = [stays.filter(({ from }) => from < until), stays.filter(({ from }) => from >= until)];
+    const earlier = await groupPlaces('a person', before);
     const kept = { key: '', until, places: [...earlier.all], named: [] };
-    const later = stays.filter(({ from }) => from >= until);
     const found = await groupPlaces('a person', later, [], kept);
     const sum = ({ all: places }: Places, of: 'stays' | 'nights'): number =>
       places.reduce((total, place) => total + place[of], 0);
     for (const of of ['stays', 'nights'] as const) expect(sum(found, of)).toBe(sum(whole, of));
     expect(new Set(found.all.map(({ id }) => id)).size).toBe(found.all.length);
     expect(found.all.length - whole.all.length).toBeLessThanOrEqual(1); // a stay at the edge of a place
-    for (const { at } of stays.filter(({ from }) => from < until)) {
+    for (const { at } of before) {
       all += 1;
       if (found.of(at).id === earlier.of(at).id) right += 1;
     }
@@ -148,38 +144,31 @@ it('the order of stays has no effect, also at a change of the day, and another p
 const lifeOrigin = planDay({ day: '2024-03-04', seed: 'order' }).origin[0];
 
 it('a place keeps its letter on every day, has the name from a correction, and has one id in exports', async () => {
-  const { run, succeed, folder } = await freshProgram();
+  const program = await simulatedProgram('--users 1 --days 4 --from 2024-03-11 --seed spot --platform android');
   const user = 'sim-spot-1@example.org';
-  await run(words('simulate --users 1 --days 4 --from 2024-03-11 --seed spot --platform android'));
-  await run(['pipeline', '--all']);
-  const shown = async (day: string): Promise<string> => (await run(['diary', '--user', user, '--day', day])).stdout;
   for (const day of ['2024-03-11', '2024-03-13']) {
-    const letters = [...(await shown(day)).matchAll(/● (\w+)/g)].map(([, letter]) => letter);
+    const { stdout } = await program.succeed(`diary --user ${user} --day ${day}`);
+    const letters = [...stdout.matchAll(/● (\w+)/g)].map(([, letter]) => letter);
     expect([day, letters[0], letters.at(-1)]).toEqual([day, 'A', 'A']);
     expect(letters.length).toBeGreaterThan(4);
   }
-  const named = ['correct', 'place-name', '--user', user, '--day', '2024-03-11', '--at', '03:30', '--name', 'Nest'];
-  await succeed(named);
-  expect(await shown('2024-03-13')).toMatch(/● A Nest/);
-  const out = `${folder}/out`;
-  const asked = ['--format', 'jsonl', '--user', user, '--out'];
-  const plain = await run(['export', ...asked, out, '--json']);
-  const kinds = plain.json<{ files: { kind: string }[] }>().files.map(({ kind }) => kind);
-  expect(kinds).toContain('places');
-  expect(kinds).not.toContain('locations');
-  const rowsOf = async (to: string, more: string[]) => {
-    await succeed(['export', ...asked, to, '--kind', 'places', '--kind', 'locations', ...more]);
-    const read = async (kind: string) => (await readFile(`${to}/${kind}.jsonl`, 'utf8')).trim().split('\n');
-    const [places, locations] = await Promise.all(['places', 'locations'].map(read));
-    const toRow = (line: string) => {
-      const { geometry, properties } = JSON.parse(line);
-      return { ...properties, geometry };
+  await program.succeed(`correct place-name --user ${user} --day 2024-03-11 --at 03:30 --name Nest`);
+  await program.show(`diary --user ${user} --day 2024-03-13`, '● A Nest');
+  const exported = `export --format jsonl --user ${user} --out ${program.folder}`;
+  const { files }: { files: { kind: string }[] } = await program.json(`${exported}/plain`);
+  const kinds = files.map(({ kind }) => kind);
+  expect([kinds.includes('places'), kinds.includes('locations')]).toEqual([true, false]);
+  const rowsOf = async (out: string, more = '') => {
+    await program.succeed(`${exported}/${out} --kind places --kind locations${more}`);
+    const read = async (kind: string) => {
+      const lines = (await readFile(`${program.folder}/${out}/${kind}.jsonl`, 'utf8')).trim().split('\n');
+      return lines.map((line) => JSON.parse(line)).map(({ geometry, properties }) => ({ ...properties, geometry }));
     };
-    return { places: places!.map(toRow), locations: locations!.map(toRow) };
+    return { places: await read('places'), locations: await read('locations') };
   };
-  const exact = await rowsOf(`${out}-exact`, []);
+  const exact = await rowsOf('exact');
   expect(exact.locations.map(({ location_name }) => location_name)).toContain('Nest');
-  const coarse = await rowsOf(`${out}-coarse`, ['--coarse', '500m']);
+  const coarse = await rowsOf('coarse', ' --coarse 500m');
   expect(coarse.locations.every(({ location_name }) => location_name === null)).toBe(true);
   for (const { places, locations } of [exact, coarse]) {
     const known = new Set(locations.map(({ location_id }) => location_id));

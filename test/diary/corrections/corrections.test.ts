@@ -7,8 +7,9 @@ import type { Entry } from '../../../src/model/entry.ts';
 import { newUuid } from '../../../src/model/ids.ts';
 import { affectsOf } from '../../../src/model/keys.ts';
 import type { TripRecord } from '../../../src/model/trip.ts';
-import type { Store } from '../../../src/store/store.ts';
+
 import { rebuild } from '../../../src/upkeep/rebuild-user.ts';
+import { allOf } from '../../support/all-of.ts';
 import { chainProblems } from '../../support/chain.ts';
 import { correctionsOf, undoing, withTokens } from '../../support/corrections.ts';
 import {
@@ -29,7 +30,6 @@ const store = useStore();
 
 const outcome = (uuid: string, entries: Entry[]): Promise<Derived> =>
   deliver(store, uuid, inOnePush(entries), () => derived(store, uuid));
-const analysedOf = (uuid: string, { trips }: Store = store) => trips.chain(uuid, { limit: 1_000_000 });
 
 /** Every reader of trips shows the same ones, for any part of the trip chain that it reads. */
 async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]): Promise<void> {
@@ -51,9 +51,7 @@ async function expectReadersToAgree(uuid: string, chain: readonly TripRecord[]):
   expect((await trips.spans(uuid, everything)).map(({ chain_ts }) => chain_ts)).toEqual(times);
   const { count, start_ts, end_ts } = await trips.summary(uuid);
   expect([count, start_ts, end_ts]).toEqual([times.length, shown[0]?.start_ts ?? null, shown.at(-1)?.end_ts ?? null]);
-  const paged: TripRecord[] = [];
-  for await (const link of everyCorrectedLink(store, uuid, { limit: 2 })) paged.push(link);
-  expect(paged).toEqual(chain);
+  expect(await allOf(everyCorrectedLink(store, uuid, { limit: 2 }))).toEqual(chain);
 }
 
 const lives = anyLife.map(withTokens).chain((entries) =>
@@ -93,7 +91,7 @@ it('corrections hold in any order of arrival and after a rebuild, and their undo
         await put(store, uuid, undoing(corrections));
         await pipeline(store, uuid);
         expectSame(await derived(store, uuid), before, ['chain', 'documents', 'state']);
-        expect(await analysedOf(uuid)).toEqual(await chainOf(store, uuid));
+        expect(await store.trips.chain(uuid, { limit: 1_000_000 })).toEqual(await chainOf(store, uuid));
       });
     }),
     runs(12),

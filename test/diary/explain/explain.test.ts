@@ -1,28 +1,18 @@
 // Explanations of a day: each part of it has a reason, in a sentence for the stored rule.
 import { expect, it } from 'vitest';
-import { explainDay, type Reason } from '../../../src/diary/explain/explain-day.ts';
+import { explainDay } from '../../../src/diary/explain/explain-day.ts';
 import { observedDays } from '../../../src/diary/observed-time.ts';
 import type { TripEvidence, TripRecord } from '../../../src/model/trip.ts';
-import { freshProgram, simulatedProgram } from '../../cli/kit.ts';
+import { simulatedProgram } from '../../cli/kit.ts';
 import { workday } from '../../support/trips.ts';
-import { words } from '../../support/words.ts';
 
-const user = 'sim-why-1@example.org';
-
-interface Part {
-  kind: string;
-  from: number;
-  to: number;
-  reasons: Reason[];
-}
+type Parts = ReturnType<typeof explainDay>;
 
 it('explains every second of a simulated day, without a coordinate', async () => {
-  const { run } = await freshProgram();
-  await run(words('simulate --users 1 --days 2 --from 2024-03-11 --seed why --platform android'));
-  await run(['pipeline', '--all']);
-  const asked = ['explain', '--user', user, '--day', '2024-03-11'];
-  const result = await run([...asked, '--json']);
-  const { parts } = result.json<{ parts: Part[] }>();
+  const { run } = await simulatedProgram('--users 1 --days 2 --from 2024-03-11 --seed why --platform android');
+  const asked = 'explain --user sim-why-1@example.org --day 2024-03-11';
+  const result = await run(`${asked} --json`);
+  const { parts } = result.json<{ parts: Parts }>();
   let until = parts[0]!.from;
   for (const { from, to, reasons } of parts) {
     expect(from).toBeLessThanOrEqual(until);
@@ -39,8 +29,8 @@ it('explains every second of a simulated day, without a coordinate', async () =>
   expect(result.stdout).not.toMatch(/l(at|ong)itude|coordinates/);
 
   const clock = /(\d\d:\d\d)-(\d\d:\d\d) {2}trip/.exec((await run(asked)).stdout)![1]!;
-  const at = await run([...asked, '--at', clock, '--json']);
-  const kinds = at.json<{ parts: Part[] }>().parts.map(({ kind }) => kind);
+  const at = await run(`${asked} --at ${clock} --json`);
+  const kinds = at.json<{ parts: Parts }>().parts.map(({ kind }) => kind);
   expect(kinds).toContain('trip');
   expect(kinds.length).toBeLessThan(4);
 });
@@ -49,14 +39,14 @@ it('says which trips a correction changed, added or removed, and which modes it 
   const { json, succeed } = await simulatedProgram(
     '--users 1 --days 1 --from 2024-03-11 --seed why --platform android',
   );
-  const day = ['--user', user, '--day', '2024-03-11'];
+  const day = ['--user', 'sim-why-1@example.org', '--day', '2024-03-11'];
   for (const line of [
     'drop --at 12:35',
     'mode --at 16:50 --mode tram',
     'add --from 14:30 --to 15:00 --mode train --distance 9000',
   ])
     await succeed(['correct', ...line.split(' '), ...day]);
-  const { parts }: { parts: (Part & { title: string })[] } = await json('explain', ...day);
+  const { parts }: { parts: Parts } = await json('explain', ...day);
   for (const { text } of parts.flatMap(({ reasons }) => reasons)) expect(text).not.toBe('');
   const textsOf = (title: string): string[] =>
     parts.find((part) => part.title.startsWith(title))!.reasons.map(({ text }) => text);
@@ -72,14 +62,18 @@ it('says which trips a correction changed, added or removed, and which modes it 
   expect(others.filter((text) => text.includes('tram: a correction states the mode'))).toHaveLength(1);
 });
 
-const [first] = workday();
+const [first, second] = workday();
+
+/** The parts of the day of the first trip. */
+function partsOf(records: TripRecord[]): Parts {
+  const [observed] = observedDays({ links: records, observed: null, zone: 'UTC' }, first!.day, first!.day);
+  return explainDay({ records, observed: observed!, zone: 'UTC' });
+}
 
 /** The text about a thing, or of a rule, of a trip with this evidence. */
 function textOf(wanted: string, evidence: Partial<TripEvidence>, more: Partial<TripRecord> = {}): string | undefined {
   const trip = { ...first!.trip!, evidence: { ...first!.trip!.evidence!, ...evidence } };
-  const records = [{ ...first!, trip, ...more }];
-  const [observed] = observedDays({ links: records, observed: null, zone: 'UTC' }, first!.day, first!.day);
-  const reasons = explainDay({ records, observed: observed!, zone: 'UTC' }).flatMap((part) => part.reasons);
+  const reasons = partsOf([{ ...first!, trip, ...more }]).flatMap((part) => part.reasons);
   return reasons.find(({ about, rule }) => about === wanted || rule === wanted)?.text;
 }
 
@@ -98,15 +92,13 @@ it('each stored rule has a different sentence, with the thresholds of the analys
 });
 
 it('untracked time is a separate part, and the next trip follows it', () => {
-  const [, second] = workday();
   const [start_ts, end_ts] = [first!.start_ts - 900, first!.start_ts - 300];
   const [start_loc, end_loc] = [first!.trip!.end_loc, first!.trip!.start_loc];
   const evidence = { ...first!.trip!.evidence!, parted_by: 'too long' };
   const link = { ...first!, trip: { ...first!.trip!, evidence }, untracked: { start_ts, end_ts, start_loc, end_loc } };
   const records = [link, { ...second!, chain_ts: link.end_ts + 7200, start_ts: link.end_ts + 7200 }];
   records[1]!.trip = { ...first!.trip!, start_ts: link.end_ts + 7200, end_ts: link.end_ts + 7800 };
-  const [observed] = observedDays({ links: records, observed: null, zone: 'UTC' }, first!.day, first!.day);
-  const parts = explainDay({ records, observed: observed!, zone: 'UTC' });
+  const parts = partsOf(records);
   expect(parts.find(({ kind }) => kind === 'moved unseen')).toMatchObject({
     ...{ from: start_ts, to: end_ts, title: '10 min' },
     reasons: [{ rule: 'untracked', values: { unseen_s: 600 } }],

@@ -6,7 +6,7 @@ import { inLabelledMode } from '../../../src/diary/corrections/stated-mode.ts';
 import { exactCells, readMonth } from '../../../src/figures/month-report.ts';
 import { labelModes, studyLabels } from '../../../src/model/study-labels.ts';
 import type { Section } from '../../../src/model/trip.ts';
-import { freshProgram } from '../../cli/kit.ts';
+import { simulatedProgram } from '../../cli/kit.ts';
 import { correction } from '../../support/corrections.ts';
 import { put } from '../../support/diary.ts';
 
@@ -54,15 +54,12 @@ it('a label sets the mode of the only ride of a trip, or of a whole trip on foot
 });
 
 it('exports and figures have the mode of a label, and exports the analysed mode beside it', async () => {
-  const program = await freshProgram();
-  const now = Date.parse('2024-05-20T12:00:00Z') / 1000;
-  const run = (...args: string[]) => program.succeed(args, { now });
-  await run('simulate', '--users', '1', '--days', '2', '--from', '2024-03-25', '--seed', 'labelled');
-  await run('pipeline', '--all');
-  const [user] = (await run('users', 'list', '--json')).json<{ users: { user_email: string }[] }>().users;
+  const how = { now: Date.parse('2024-05-20T12:00:00Z') / 1000 };
+  const program = await simulatedProgram('--users 1 --days 2 --from 2024-03-25 --seed labelled', how);
+  const user = 'sim-labelled-1@example.org';
   const rows = async (kind: string, time: string): Promise<Record<string, string>[]> => {
     const out = join(program.folder, time);
-    await run('export', '--all', '--format', 'csv', '--out', out);
+    await program.succeed(`export --all --format csv --out ${out}`, how);
     return parse(await readFile(join(out, `${kind}.csv`), 'utf8'), { columns: true, bom: true });
   };
   const before = await rows('sections', 'before');
@@ -73,7 +70,7 @@ it('exports and figures have the mode of a label, and exports the analysed mode 
   const modes = (): Promise<string[]> =>
     program.withStore(async (store) => exactCells(await readMonth(store, '2024-03', 'mode')).map(({ cell }) => cell));
   expect(await modes()).not.toContain('ferry');
-  await run('label', '--user', user!.user_email, '--trip', id, '--mode', 'ferry');
+  await program.succeed(`label --user ${user} --trip ${id} --mode ferry`, how);
   const [after] = (await rows('sections', 'after')).filter(({ section_id }) => section_id === ride!.section_id);
   expect(after).toMatchObject({ mode: 'ferry', mode_confirmed: 'ferry', sensed_mode: ride!.sensed_mode });
   const [trip] = (await rows('trips', 'again')).filter(({ trip_id }) => trip_id === id);
@@ -82,8 +79,8 @@ it('exports and figures have the mode of a label, and exports the analysed mode 
 
   // A split asks for the mode of both parts again.
   const walk = before.find(({ trip_id, mode }) => trip_id === id && mode === 'walking')!;
-  const split = correction(now + 1, { kind: 'split', ts: Date.parse(walk.finished_at!) / 1000 });
-  await program.withStore(async (store) => put(store, (await store.users.byEmail(user!.user_email))!.uuid, [split]));
+  const split = correction(how.now + 1, { kind: 'split', ts: Date.parse(walk.finished_at!) / 1000 });
+  await program.withUser(user, (store, uuid) => put(store, uuid, [split]));
   const [half] = (await rows('sections', 'split')).filter(({ section_id }) => section_id === walk.section_id);
   expect(half).toMatchObject({ trip_id: id, mode: 'walking', mode_confirmed: '' });
 });

@@ -1,5 +1,4 @@
 // The diary as a page: it shows every trip, needs nothing from outside, and lets no text of people act as HTML.
-
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -10,18 +9,17 @@ import { namedPlaces } from '../../../src/web/pages/day-items.ts';
 import { dayFile } from '../../../src/web/pages/diary-file.ts';
 import { type ModeStyle, modeStyles } from '../../../src/web/pages/mode-styles.ts';
 import { textsFor } from '../../../src/web/pages/texts/texts.ts';
-import { freshProgram } from '../../cli/kit.ts';
+import { simulatedProgram } from '../../cli/kit.ts';
 import { madeTrip } from '../../server/trips.ts';
 
 it('a week of a person is one small page with every trip and without requests for other files', async () => {
-  const { folder, run, succeed } = await freshProgram();
-  await run(['simulate', '--users', '1', '--days', '7', '--from', '2024-03-25', '--seed', 'page']);
-  await run(['pipeline', '--all']);
-  const user = JSON.parse((await run(['users', 'list', '--json'])).stdout).users[0].user_email;
-  const day = JSON.parse((await run(['diary', '--user', user, '--day', '2024-03-27', '--json'])).stdout);
-  await succeed(['label', '--user', user, '--trip', day.trips[0].id, '--mode', 'cargo <bike>']);
+  const { folder, json, refuse, succeed } = await simulatedProgram('--users 1 --days 7 --from 2024-03-25 --seed page');
+  const user = 'sim-page-1@example.org';
+  const asked = `diary --user ${user} --day 2024-03-27`;
+  const [first] = (await json(asked)).trips;
+  await succeed(['label', '--user', user, '--trip', first.id, '--mode', 'cargo <bike>']);
   const file = join(folder, 'week.html');
-  const done = await succeed(['diary', '--user', user, '--day', '2024-03-27', '--week', '--html', file]);
+  const done = await succeed(`${asked} --week --html ${file}`);
   const page = await readFile(file, 'utf8');
   const trips = Number(/^(\d+) trips/.exec(done.stderr)![1]);
   expect(trips).toBeGreaterThan(10);
@@ -31,10 +29,10 @@ it('a week of a person is one small page with every trip and without requests fo
   expect(page).toContain(`default-src 'none'`);
   expect(page).toContain('cargo_&#60;bike&#62;');
   const out = join(folder, 'csv');
-  await run(['export', '--user', user, '--format', 'csv', '--kind', 'trips', '--out', out]);
+  await succeed(`export --user ${user} --format csv --kind trips --out ${out}`);
   expect(await readFile(join(out, 'trips.csv'), 'utf8')).toContain(',cargo_<bike>,');
   expect(page.length / 7).toBeLessThan(20_000);
-  expect(await run(['diary', '--user', user, '--day', '2024-03-27', '--week'])).toMatchObject({ code: 2 });
+  await refuse(`${asked} --week`, 'expected --html with --week');
 });
 
 it('a name or label cannot act as HTML', async () => {
@@ -44,18 +42,9 @@ it('a name or label cannot act as HTML', async () => {
   const inputs = { user_input: { mode_confirm: hostile }, additions: [] };
   const labels = { ...noLabels, ofTrip: () => inputs, ofStay: () => inputs, labelledTrips: 1 };
   const t = textsFor();
-  const day = {
-    observed: observed!,
-    trips: [trip!],
-    began: [trip!],
-    before: null,
-    after: null,
-    completeUntil: null,
-    labels,
-    flagged: [],
-    now: 1e9,
-    placeAt: namedPlaces(await groupPlaces('u', staysBetweenTrips([trip!]), [{ ts: 300, name: hostile }]), t, false),
-  };
+  const places = await groupPlaces('u', staysBetweenTrips([trip!]), [{ ts: 300, name: hostile }]);
+  const shown = { observed: observed!, trips: [trip!], began: [trip!], labels, placeAt: namedPlaces(places, t, false) };
+  const day = { ...shown, before: null, after: null, completeUntil: null, flagged: [], now: 1e9 };
   const page = dayFile(hostile, day, t, [null, null]);
   expect(page).not.toContain('<script');
   expect(page).not.toMatch(/(?![\t\n])[\p{Cc}\p{Bidi_Control}]/u);
@@ -106,20 +95,14 @@ function ofTerminal(colour: number): string {
   return `#${parts.map((part: number) => part.toString(16).padStart(2, '0')).join('')}`;
 }
 
-it.each([
-  { where: 'light pages', colourOf: (s: ModeStyle) => s.light, papers: ['#ffffff'], least: 19.99, ratio: 4.45 },
-  { where: 'dark pages', colourOf: (s: ModeStyle) => s.dark, papers: ['#121417'], least: 19.99, ratio: 4.5 },
+it.each<[where: string, colourOf: (style: ModeStyle) => string, papers: string[], least: number, ratio: number]>([
+  ['light pages', (style) => style.light, ['#ffffff'], 19.99, 4.45],
+  ['dark pages', (style) => style.dark, ['#121417'], 19.99, 4.5],
   // A terminal may be black or white, which leaves less room.
-  {
-    where: 'terminals',
-    colourOf: (s: ModeStyle) => ofTerminal(s.terminal),
-    papers: ['#000000', '#ffffff'],
-    least: 15,
-    ratio: 3,
-  },
+  ['terminals', (style) => ofTerminal(style.terminal), ['#000000', '#ffffff'], 15, 3],
 ])(
-  'colours of modes on $where have enough contrast, and colour-blind people can distinguish them',
-  ({ colourOf, papers, least, ratio }) => {
+  'colours of modes on %s have enough contrast, and colour-blind people can distinguish them',
+  (_, colourOf, papers, least, ratio) => {
     for (const style of modeStyles)
       for (const paper of papers)
         expect(contrast(colourOf(style), paper), `contrast of ${style.name} to ${paper}`).toBeGreaterThanOrEqual(ratio);
@@ -133,12 +116,10 @@ it.each([
   },
 );
 
-it('each mode has its own line, pattern and character', () => {
-  const looks: ((style: ModeStyle) => unknown)[] = [
-    ({ dash, core }) => [dash, core],
-    ({ pattern }) => pattern,
-    ({ character }) => character,
-  ];
-  for (const look of looks)
-    expect(new Set(modeStyles.map((style) => JSON.stringify(look(style)))).size).toBe(modeStyles.length);
+it.each<[string, (style: ModeStyle) => unknown]>([
+  ['line', ({ dash, core }) => JSON.stringify([dash, core])],
+  ['pattern', ({ pattern }) => pattern],
+  ['character', ({ character }) => character],
+])('each mode has its own %s', (_, look) => {
+  expect(new Set(modeStyles.map(look)).size).toBe(modeStyles.length);
 });

@@ -85,27 +85,22 @@ it('the languages that a browser accepts are read with their weights', () => {
 
 it('a join page is in the language of a link in its footer, of the browser, or else of the study', async () => {
   const program = await freshProgram();
-  expect((await program.run(['study', 'create', 'sunny', '--language', 'de'])).code).toBe(0);
-  await program.run(['study', 'config', 'sunny', '--server', 'https://example.org', '--out', program.folder]);
+  await program.succeed('study create sunny --language de');
+  await program.succeed(`study config sunny --server https://example.org --out ${program.folder}`);
   const store = await openStoreIn(program.address);
   const app = createApp(appParts({ store, now: () => Date.parse('2026-11-17T12:00:00Z') / 1000 }));
-  const join = async (headers: Record<string, string>, query = ''): Promise<[string, string | null]> => {
-    const answer = await app.request(`/join/sunny${query}`, { headers });
-    return [await answer.text(), answer.headers.get('set-cookie')];
+  const expectPage = async (accepted: string, parts: string[], query = '', more = {}): Promise<Headers> => {
+    const answer = await app.request(`/join/sunny${query}`, { headers: { 'Accept-Language': accepted, ...more } });
+    const page = await answer.text();
+    for (const part of parts) expect(page).toContain(part);
+    return answer.headers;
   };
-  const [german] = await join({ 'Accept-Language': 'de-DE' });
-  expect(german).toContain('<html lang="de">');
-  expect(german).toContain('Dem stimmen Sie zu');
-  expect(german).toContain('Eine Studie über Wege im Alltag.');
-  const [french] = await join({ 'Accept-Language': 'fr' });
-  expect(french).toContain('<html lang="fr">');
-  expect(french).toContain('<span lang="de">Eine Studie über Wege im Alltag.</span>');
-  const [italian] = await join({ 'Accept-Language': 'it' });
-  expect(italian).toContain('<html lang="de">');
-  const [spanish, cookie] = await join({ 'Accept-Language': 'de' }, '?lang=es&sub_group=default');
-  expect(spanish).toContain('<html lang="es">');
-  expect(spanish).toContain('?lang=fr&#38;sub_group=default');
+  const about = 'Eine Studie über Wege im Alltag.';
+  await expectPage('de-DE', ['<html lang="de">', 'Dem stimmen Sie zu', about]);
+  await expectPage('fr', ['<html lang="fr">', `<span lang="de">${about}</span>`]);
+  await expectPage('it', ['<html lang="de">']);
+  const links = ['<html lang="es">', '?lang=fr&#38;sub_group=default'];
+  const cookie = (await expectPage('de', links, '?lang=es&sub_group=default')).get('set-cookie')!;
   expect(cookie).toContain('mobility-language=es; Path=/; HttpOnly; SameSite=Lax');
-  const [again] = await join({ 'Accept-Language': 'de', Cookie: cookie!.split(';')[0]! });
-  expect(again).toContain('<html lang="es">');
+  await expectPage('de', ['<html lang="es">'], '', { Cookie: cookie.split(';')[0]! });
 });
