@@ -1,7 +1,6 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
-
 import { expect, it } from 'vitest';
-import { findCandidates } from '../../../src/analysis/clean/candidates.ts';
+import { type Candidate, findCandidates } from '../../../src/analysis/clean/candidates.ts';
 import {
   type Location,
   type Motion,
@@ -36,6 +35,8 @@ function segment({ locations, motions = [], events = [], endOfData = false, resu
 const ride = moving({ from: 0, to: 600, speed: 10 });
 /** Standing where the ride ended. */
 const standing = (from: number, to: number, every = 30) => moving({ from, to, every, east: 6000 });
+/** The ride, and standing there until a time. */
+const arrived = (to: number) => [...ride, ...standing(630, to)];
 /** 1200 m in 10 minutes, a fix every 60 m. */
 const walk = moving({ from: 0, to: 600, every: 30, speed: 2 }, { sampling: 'distance' });
 const onwards = (from: number) => moving({ from, to: from + 600, east: 6000, speed: 10 });
@@ -50,6 +51,8 @@ const inTunnel = (...events: PhoneEvent[]): Given => ({
   motions: motions(0, 2000, 'IN_VEHICLE'),
   events,
 });
+/** Locations of another phone at 0. */
+const stayedHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => iosAt(s, 0));
 const atEnd = (locations: Location[], ...events: PhoneEvent[]): Given => ({ locations, events, endOfData: true });
 const data = row<[title: string, given: Given]>;
 
@@ -57,19 +60,16 @@ const data = row<[title: string, given: Given]>;
 it.each([
   data('no data', { locations: [], endOfData: true })``,
   // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
-  data('the middle of five minutes within 100 m', { locations: [...ride, ...standing(630, 1200)] })`0-720`,
-  data('no end at a stop of four minutes', { locations: [...ride, ...standing(630, 810), ...onwards(840)] })`open 0`,
-  data('an end at an errand of ten minutes', { locations: [...ride, ...standing(630, 1200), ...onwards(1230)] })`
-    0-720, open 1260`,
+  data('the middle of five minutes within 100 m', { locations: arrived(1200) })`0-720`,
+  data('no end at a stop of four minutes', { locations: [...arrived(810), ...onwards(840)] })`open 0`,
+  data('an end at an errand of ten minutes', { locations: [...arrived(1200), ...onwards(1230)] })`0-720, open 1260`,
   data('a location near the end, which joins it, and one after more than a minute, which begins a trip', {
-    locations: [...ride, ...standing(630, 1200), at(1261, 6000)],
+    locations: [...arrived(1200), at(1261, 6000)],
   })`0-720, open 1261`,
-  data('the first location 100 m away', { locations: [...ride, ...standing(630, 900), at(930, 6101)] })`
-    0-720, open 930`,
+  data('the first location 100 m away', { locations: [...arrived(900), at(930, 6101)] })`0-720, open 930`,
   data('no dwell in a few locations', { locations: [...ride, ...standing(700, 1100, 200)] })`open 0`,
-  data('the last of the locations that lie together before a gap', {
-    locations: [...ride, ...standing(630, 750), at(2000, 30_000)],
-  })`0-660, open 2000`,
+  data('the last of the locations that lie together before a gap', { locations: [...arrived(750), at(2000, 30_000)] })`
+    0-660, open 2000`,
   data('one end of a user who stays at home', { locations: [...ride, ...standing(605, 4000, 5)] })`0-730`,
   data('no end at a gap of exactly ten minutes', { locations: [...ride, at(1200, 12_000)] })`open 0`,
   data('no end at a gap in which the phone read "still"', afterGap(1300, 20_000, motions(900, 900, 'STILL')))`open 0`,
@@ -89,27 +89,43 @@ it.each([
     0-600, open 1500`,
   data('an iPhone: an end at a restart in a gap', inTunnel(event(900, 'BOOTED')))`0-600, open 1500`,
   data('an iPhone: no end at a restart within ten minutes', inTunnel(event(310, 'BOOTED')))`open 0`,
-  data(
-    'an iPhone: noise at the place, which joins the ended trip at any time, and a step of 50 m, which begins the next',
-    {
-      locations: [
-        ...walk,
-        iosAt(4000, 1220),
-        iosAt(9000, 1195),
-        iosAt(20_000, 1230),
-        iosAt(20_100, 1279),
-        iosAt(20_200, 1330),
-      ],
-    },
-  )`0-600, open 20200`,
+  data('an iPhone: noise at the place, which joins the ended trip, and a step of 50 m, which begins the next', {
+    locations: [
+      ...walk,
+      iosAt(4000, 1220),
+      iosAt(9000, 1195),
+      iosAt(20_000, 1230),
+      iosAt(20_100, 1279),
+      iosAt(20_200, 1330),
+    ],
+  })`0-600, open 20200`,
   data('no end of data without a report of the phone', atEnd(ride))`open 0`,
-  data(
-    'the last locations that lie together before a report',
-    atEnd([...ride, ...standing(630, 750)], event(760, 'STOPPED_MOVING')),
-  )`0-660`,
+  data('the locations that lie together before a report', atEnd(arrived(750), event(760, 'STOPPED_MOVING')))`0-660`,
   data('no report while data may come', { locations: ride, events: [event(700, 'STOPPED_MOVING')] })`open 0`,
   data('no report before the last location', atEnd(ride, event(590, 'STOPPED_MOVING')))`open 0`,
   data('no other report', atEnd(ride, event(700, 'TRIP_END_DETECTED')))`open 0`,
+  data('the trip of the phone that began it, undisturbed by another phone', {
+    locations: byTime(
+      arrived(1200),
+      [100, 250, 400].map((s) => iosAt(s, 0, 40)),
+    ),
+  })`0-720`,
+  data('no end and no part of the trip in a location of another phone in a tunnel', {
+    locations: byTime(
+      ...[ride, [iosAt(1300, 14_000), iosAt(1350, 14_200)]],
+      ...[moving({ from: 1500, to: 1800, east: 15_000, speed: 10 }), standing(5000, 5000)],
+    ),
+    motions: motions(0, 1400, 'IN_VEHICLE'),
+  })`0-1800, open 5000`,
+  data('an end, and no travel, where another phone locates while the first is silent for more than an hour', {
+    locations: byTime(ride, stayedHome, moving({ from: 5000, to: 5300, east: 6300, speed: 5 })),
+    motions: motions(700, 1250, 'IN_VEHICLE'),
+  })`0-600, 1300-1300, open 5000`,
+  data('an end of the trip of a phone that is silent without a sign of travel, and a trip of another phone', {
+    locations: byTime(ride, moving({ from: 1400, to: 2000, east: 20_000, speed: 3 }, { sampling: 'distance' })),
+  })`0-600, open 1400`,
+  data('several trips in too many locations', { locations: moving({ from: 0, to: 250_000, speed: 1, every: 1 }) })`
+    0-99999, 100000-199999, open 200000`,
 ])('the search for candidates finds %s', (_, given, expected) => {
   const { trips, open } = segment(given);
   expect([...trips.map((one) => one.join('-')), ...(open === null ? [] : [`open ${open}`])].join(', ')).toBe(expected);
@@ -117,22 +133,17 @@ it.each([
 
 it('a candidate names the time from which the next search continues, and when it became final', () => {
   const later = moving({ from: 1300, to: 1390, east: 20_000, speed: 10 });
-  const stopped = event(700, 'STOPPED_MOVING');
-  const found = [
-    segment({ locations: [...ride, ...standing(630, 1200)] }),
-    segment({ locations: [...ride, ...later] }),
-    segment({ locations: [...walk, iosAt(1201, 1300)] }),
-    segment(atEnd(ride, stopped)),
-  ].map(({ raw, trips: [trip] }) => {
+  const cases: [Given, ...unknown[]][] = [
+    [{ locations: arrived(1200) }, [0, 720], 870, false, 870],
+    [{ locations: [...ride, ...later] }, [0, 600], 1300, true, 1300],
+    [{ locations: [...walk, iosAt(1201, 1300)] }, [0, 600], 600, false, 1201],
+    [atEnd(ride, event(700, 'STOPPED_MOVING')), [0, 600], 600, false, null],
+  ];
+  for (const [given, ...expected] of cases) {
+    const { raw, trips } = segment(given);
     const { resume, settledTs } = raw[0]!;
-    return [trip, since(resume.resume_ts), resume.started, settledTs && since(settledTs)];
-  });
-  expect(found).toEqual([
-    [[0, 720], 870, false, 870],
-    [[0, 600], 1300, true, 1300],
-    [[0, 600], 600, false, 1201],
-    [[0, 600], 600, false, null],
-  ]);
+    expect([trips[0], since(resume.resume_ts), resume.started, settledTs && since(settledTs)]).toEqual(expected);
+  }
 });
 
 it.each([45, 64, 75, 96])('finds a dwell of ten minutes of a phone that sends every %i s', (every) => {
@@ -148,19 +159,17 @@ it('treats the end of a visit as a restart only while the phone is at rest', () 
   expect(restarts(event(10, 'BOOTED'), event(11, 'BOOTED')), 'both ends count').toEqual([true, false]);
 });
 
-const day = [...ride, ...standing(630, 1200), ...moving({ from: 5000, to: 5600, east: 6000, speed: -10 })];
-const stay = moving({ from: 5630, to: 6200, east: 0 });
-const locations = [...day, ...stay];
+const back = [...moving({ from: 5000, to: 5600, east: 6000, speed: -10 }), ...moving({ from: 5630, to: 6200 })];
+const locations = [...arrived(1200), ...back];
 
 it('a search from the end of an earlier trip finds the same later trips as a single pass over everything', () => {
-  const whole = findCandidates({ locations, motions: [], events: [], endOfData: false, resume: null });
-  expect(whole.trips).toHaveLength(2);
-  const [first, second] = whole.trips;
-  const rest = locations.filter((l) => l.ts >= first!.resume.resume_ts);
-  const again = findCandidates({ locations: rest, motions: [], events: [], endOfData: false, resume: first!.resume });
+  const { raw: whole } = segment({ locations });
+  expect(whole).toHaveLength(2);
+  const [{ resume }, second] = whole as [Candidate, Candidate];
+  const rest = locations.filter((l) => l.ts >= resume.resume_ts);
   const shift = locations.length - rest.length;
-  expect(again.trips).toEqual([
-    { ...second, startIndex: second!.startIndex - shift, endIndex: second!.endIndex - shift },
+  expect(segment({ locations: rest, resume }).raw).toEqual([
+    { ...second, startIndex: second.startIndex - shift, endIndex: second.endIndex - shift },
   ]);
 });
 
@@ -170,34 +179,6 @@ it('a search from the end of an earlier trip takes a location that itself begins
   expect(segment({ locations: rest, resume }).trips[0]![0]).toBe(5000);
   const waiting = { resume_ts: t0 + 5000, started: false };
   expect(segment({ locations: rest, resume: waiting }).trips[0]![0]).toBe(5030);
-});
-
-const iphoneAtHome = [100, 250, 400].map((s) => iosAt(s, 0, 40));
-
-it('of two phones, the one that began the open trip owns it, and the other does not disturb it', () => {
-  const alone = segment({ locations: [...ride, ...standing(630, 1200)] });
-  const both = segment({ locations: byTime(ride, standing(630, 1200), iphoneAtHome) });
-  expect(both.trips[0]![0]).toBe(alone.trips[0]![0]);
-  expect(both.trips).toHaveLength(1);
-});
-
-it('a location of another phone in a tunnel neither ends the trip nor becomes a part of it', () => {
-  const after = moving({ from: 1500, to: 1800, east: 15_000, speed: 10 });
-  const locations = byTime(ride, [iosAt(1300, 14_000), iosAt(1350, 14_200)], after, standing(5000, 5000));
-  const { trips, open } = segment({ locations, motions: motions(0, 1400, 'IN_VEHICLE') });
-  expect(trips).toEqual([[0, 1800]]);
-  expect(open).toBe(5000);
-});
-
-it('another phone does not hide that the first was silent for more than an hour and came no farther', () => {
-  const atHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => iosAt(s, 0));
-  const locations = byTime(ride, atHome, moving({ from: 5000, to: 5300, east: 6300, speed: 5 }));
-  const { trips, open } = segment({ locations, motions: motions(700, 1250, 'IN_VEHICLE') });
-  expect(trips).toEqual([
-    [0, 600],
-    [1300, 1300], // no travel
-  ]);
-  expect(open).toBe(5000);
 });
 
 it('locations of another phone while the first seemed to be on its trip become a separate trip', () => {
@@ -215,20 +196,4 @@ it('locations of another phone while the first seemed to be on its trip become a
   ]);
   const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.resume_ts);
   expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
-});
-
-it('the trip of a phone ends when it is silent and nothing indicates travel, and another phone takes over', () => {
-  const iphone = moving({ from: 1400, to: 2000, east: 20_000, speed: 3 }, { sampling: 'distance' });
-  const { trips, open } = segment({ locations: byTime(ride, iphone) });
-  expect(trips).toEqual([[0, 600]]);
-  expect(open).toBe(1400);
-});
-
-it('a trip with too many locations is cut, and continues as another trip', () => {
-  const { trips, open } = segment({ locations: moving({ from: 0, to: 250_000, speed: 1, every: 1 }) });
-  expect(trips).toEqual([
-    [0, 99_999],
-    [100_000, 199_999],
-  ]);
-  expect(open).toBe(200_000);
 });
