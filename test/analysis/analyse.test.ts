@@ -1,12 +1,11 @@
 // The analysis over every pure stage: the chain of trips, places between them, what was not tracked, and ids that stay.
-
 import { expect, it } from 'vitest';
 import type { AnalyseInput } from '../../src/analysis/analyse.ts';
 import type { Location } from '../../src/analysis/clean/observations.ts';
-import type { TripRecord } from '../../src/model/trip.ts';
+
 import { chainProblems } from '../support/chain.ts';
 import { at, event, iosAt, motions, moving, since, spot, t0 } from '../support/phone.ts';
-import { analysed, hour, linksOf, minute, rideAndRest } from './kit.ts';
+import { analysed, hour, linksOf, minute, rideAndRest, tripsOf } from './kit.ts';
 
 /** Ten minutes at 10 m/s from `from` on, then ten minutes of rest: 6 km. */
 const ride = (from: number, east: number, speed = 10): Location[] => rideAndRest(from, east, 600, speed);
@@ -15,21 +14,20 @@ const by = (...starts: number[]) => starts.flatMap((from) => motions(from, from 
 const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
 const readings = by(0, hour, 2 * hour);
 /** The spot as a smoothed position: within a metre or so. */
-const near = (east: number) => latLon(spot(east)).map((degrees) => expect.closeTo(degrees, 4));
-const latLon = ({ latitude, longitude }: { latitude: number; longitude: number }) => [longitude, latitude];
+function near(east: number) {
+  const { latitude, longitude } = spot(east);
+  return [longitude, latitude].map((degrees) => expect.closeTo(degrees, 4));
+}
 
 it('a chain of trips is empty without data', () => {
   expect(analysed({})).toEqual({ records: [], drafts: [], nextState: null, latest: null, failed: [] });
 });
 
 it('a chain of trips ends each trip where and when the next one left: places are shared', () => {
-  const trips = linksOf({ locations, motions: readings }).map((link) => link.trip!);
+  const trips = tripsOf({ locations, motions: readings });
   expect(trips).toHaveLength(3);
-  trips.slice(1).forEach((trip, i) => {
-    const before = trips[i]!;
-    expect(trip.start_place).toEqual(before.end_place);
-    expect(trip.start_loc).toEqual(before.end_loc);
-  });
+  expect(trips.slice(1).map((trip) => trip.start_place)).toEqual(trips.slice(0, -1).map((trip) => trip.end_place));
+  expect(trips.slice(1).map((trip) => trip.start_loc)).toEqual(trips.slice(0, -1).map((trip) => trip.end_loc));
   expect(trips[0]!.start_place).toMatchObject({ enter_ts: null, ending_trip: null, location: near(0) });
   expect(trips.map((trip) => trip.source)).toEqual(Array(3).fill('StateSequence'));
 });
@@ -40,25 +38,26 @@ it('a chain of trips gives a trip the day of its start where it starts, and the 
     ...moving({ from: 630, to: 1200, east: 120_000 }, { zone: 'America/Los_Angeles', zoneGuessed: true }),
   ];
   const [link] = linksOf({ locations: flight, motions: by(0) });
-  expect(link).toMatchObject({
-    day: '2023-11-14',
-    trip: { start_zone: 'Asia/Tokyo', end_zone: 'America/Los_Angeles' },
-  });
-  expect(link!.trip!.zone_guessed).toBe(true);
+  const zones = { start_zone: 'Asia/Tokyo', end_zone: 'America/Los_Angeles', zone_guessed: true };
+  expect(link).toMatchObject({ day: '2023-11-14', trip: zones });
 });
 
 it('a chain of trips has ids that depend on the user and the times only', () => {
-  const ids = (records: TripRecord[]) =>
-    records
-      .map(({ trip }) => trip!)
-      .map(({ id, raw_trip, start_place, end_place, sections }) => [
-        ...[id, raw_trip, start_place.id, end_place.id, sections[0]!.id],
-      ]);
-  const one = ids(linksOf({ locations, motions: readings }));
+  const ids = (input: Partial<AnalyseInput>) =>
+    tripsOf({ locations, motions: readings, ...input }).flatMap(
+      ({ id, raw_trip, start_place, end_place, sections: [first] }) => [
+        id,
+        raw_trip,
+        start_place.id,
+        end_place.id,
+        first!.id,
+      ],
+    );
+  const one = ids({});
   const slower = locations.map((l) => ({ ...l, accuracy: 50, altitude: 3 }));
-  expect(ids(linksOf({ locations: slower, motions: readings.slice(3) }))).toEqual(one);
-  expect(new Set(one.flat()).size).toBe(5 + 4 * 2); // places are shared
-  expect(ids(linksOf({ userId: 'v', locations, motions: readings })).flat()).not.toContain(one[0]![0]);
+  expect(ids({ locations: slower, motions: readings.slice(3) })).toEqual(one);
+  expect(new Set(one).size).toBe(5 + 4 * 2); // places are shared
+  expect(ids({ userId: 'v' })).not.toContain(one[0]);
 });
 
 it('a trip depends on the end of the data until a location too late to continue it settles it', () => {
@@ -93,15 +92,12 @@ const stroll = (from: number, east: number): Location[] => [
 
 it('a trip too short to keep becomes a dropped link, and the user stays at the place', () => {
   const locations = [...ride(0, 0), ...stroll(hour, 6000), ...ride(2 * hour, 6030)];
-  const [first, dropped, next] = linksOf({
-    locations,
-    motions: [...by(0), ...motions(hour, hour + 90, 'WALKING'), ...by(2 * hour)],
-  });
+  const walk = motions(hour, hour + 90, 'WALKING');
+  const [first, dropped, next] = linksOf({ locations, motions: [...by(0), ...walk, ...by(2 * hour)] });
   expect(dropped).toMatchObject({ kind: 'dropped', trip: null, untracked: null });
-  expect(next!.trip!.start_place).toEqual({
-    ...first!.trip!.end_place,
-    raw_places: [...first!.trip!.end_place.raw_places, dropped!.carry.raw_place!.id],
-  });
+  const place = first!.trip!.end_place;
+  const raw_places = [...place.raw_places, dropped!.carry.raw_place!.id];
+  expect(next!.trip!.start_place).toEqual({ ...place, raw_places });
 });
 
 it('a trip too short to keep and first of all leaves the first place where the first kept trip begins', () => {
@@ -114,10 +110,8 @@ it('a trip too short to keep repeated until it leads away becomes untracked time
   const steps = [0, 1, 2, 3].flatMap((i) => stroll(hour + i * 1200, 6000 + i * 80));
   const start = hour + 4 * 1200;
   const walks = [0, 1, 2, 3].flatMap((i) => motions(hour + i * 1200, hour + i * 1200 + 90, 'WALKING'));
-  const records = linksOf({
-    locations: [...ride(0, 0), ...steps, ...ride(start, 6270)],
-    motions: [...by(0), ...walks, ...by(start)],
-  });
+  const locations = [...ride(0, 0), ...steps, ...ride(start, 6270)];
+  const records = linksOf({ locations, motions: [...by(0), ...walks, ...by(start)] });
   const kept = records.at(-1)!;
   expect(records.map((r) => r.kind)).toEqual(['trip', ...Array(4).fill('dropped'), 'trip']);
   expect(since(kept.untracked!.start_ts)).toBe(hour + 1200); // the second stroll led more than 100 m away
@@ -127,17 +121,11 @@ it('a trip too short to keep repeated until it leads away becomes untracked time
 
 it('a trip too short to keep that led away and back leaves nothing in the diary', () => {
   const strolls = [6000, 6080, 6060].flatMap((east, i) => stroll(hour + i * 1200, east));
-  const records = linksOf({
-    locations: [...ride(0, 0), ...strolls, ...ride(3 * hour, 6090)],
-    motions: [...by(0), ...motions(hour, hour + 3600, 'WALKING'), ...by(3 * hour)],
-  });
-  expect(records.map((r) => [r.kind, r.carry.away_since !== undefined])).toEqual([
-    ['trip', false],
-    ['dropped', false],
-    ['dropped', true],
-    ['dropped', false],
-    ['trip', false],
-  ]);
+  const locations = [...ride(0, 0), ...strolls, ...ride(3 * hour, 6090)];
+  const walks = motions(hour, 2 * hour, 'WALKING');
+  const records = linksOf({ locations, motions: [...by(0), ...walks, ...by(3 * hour)] });
+  expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'dropped', 'dropped', 'trip']);
+  expect(records.map((r) => r.carry.away_since !== undefined)).toEqual([false, false, true, false, false]);
   expect(records.at(-1)!.untracked).toBeNull();
 });
 
@@ -148,23 +136,15 @@ it('a trip too short to keep that cannot be built is dropped and reported, and n
       throw new Error('no altitude');
     },
   });
-  const { records, failed } = analysed({
-    locations: [...ride(0, 0), ...poisoned, ...ride(2 * hour, 12_000)],
-    motions: readings,
-  });
+  const locations = [...ride(0, 0), ...poisoned, ...ride(2 * hour, 12_000)];
+  const { records, failed } = analysed({ locations, motions: readings });
   expect(records.map((r) => r.kind)).toEqual(['trip', 'dropped', 'trip']);
   expect(failed).toEqual([{ chainTs: t0 + hour, error: new Error('no altitude') }]);
   expect(chainProblems(records)).toEqual([]);
 });
 
-const turnsUp = (from: number, east: number, more: Partial<AnalyseInput> = {}) => {
-  const records = linksOf({
-    locations: [...ride(0, 0), ...ride(from, east)],
-    motions: by(0, from),
-    ...more,
-  });
-  return records.at(-1)!;
-};
+const turnsUp = (from: number, east: number, more: Partial<AnalyseInput> = {}) =>
+  linksOf({ locations: [...ride(0, 0), ...ride(from, east)], motions: by(0, from), ...more }).at(-1)!;
 
 it('untracked time is recorded if the user is next seen more than 1000 m away, after more than 45 minutes', () => {
   const link = turnsUp(5 * hour, 6000 + 2600);
@@ -188,10 +168,7 @@ it('untracked time has the same limit with distance sampling', () => {
   const ios = (from: number, east: number) =>
     Array.from({ length: 11 }, (_, i) => iosAt(from + i * minute, east + i * 600));
   const last = (east: number) =>
-    linksOf({
-      locations: [...ios(0, 0), ...ios(5 * hour, east), iosAt(9 * hour, east + 6100)],
-      motions: by(0, 5 * hour),
-    }).at(-1)!;
+    turnsUp(5 * hour, 0, { locations: [...ios(0, 0), ...ios(5 * hour, east), iosAt(9 * hour, east + 6100)] });
   expect(last(6000 + 1010).untracked).not.toBeNull();
   expect(last(6000 + 990).untracked).toBeNull();
 });
@@ -216,12 +193,10 @@ it('untracked time that precedes a dropped trip is recorded with the next kept t
 });
 
 it('an analysis in stretches leaves a link that depends on data not loaded yet to the next stretch', () => {
-  const until = (seconds: number) =>
-    analysed({
-      locations: locations.filter((l) => since(l.ts) < seconds),
-      motions: readings,
-      loadedUntil: t0 + seconds,
-    });
-  expect(until(hour).records).toEqual([]);
-  expect(until(hour + 1).records).toHaveLength(1);
+  const linksUntil = (seconds: number) => {
+    const loaded = locations.filter((l) => since(l.ts) < seconds);
+    return analysed({ locations: loaded, motions: readings, loadedUntil: t0 + seconds }).records;
+  };
+  expect(linksUntil(hour)).toEqual([]);
+  expect(linksUntil(hour + 1)).toHaveLength(1);
 });

@@ -1,5 +1,4 @@
 // Made-up days that are hard to analyse, with a known number of trips: none, one or two.
-
 import { expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import { keys } from '../../src/model/keys.ts';
@@ -57,9 +56,10 @@ function pushedDay(
   return entries;
 }
 
+const endingAtHome = (parts: readonly Part[], options?: Parameters<typeof pushedDay>[1]) =>
+  pushedDay([...parts, ...home], options);
 /** The trips of a day that ends at home, and the chain. */
-const dayOf = (parts: readonly Part[], options?: Parameters<typeof pushedDay>[1]) =>
-  analysed(pushedDay([...parts, ...home], options));
+const dayOf = (...asked: Parameters<typeof endingAtHome>) => analysed(endingAtHome(...asked));
 
 /** Trips of what was pushed, and the chain. */
 async function analysed(entries: Entry[]): Promise<{ trips: Trip[]; chain: TripRecord[] }> {
@@ -70,15 +70,13 @@ async function analysed(entries: Entry[]): Promise<{ trips: Trip[]; chain: TripR
 
 const motor = /CAR|BUS|TRAIN/;
 
-/** The only trip of a day that ends at home, its modes and its link. */
-async function onlyTrip(...asked: Parameters<typeof dayOf>) {
-  return only(await dayOf(...asked));
-}
-
-function only({ trips, chain }: Awaited<ReturnType<typeof analysed>>) {
+/** The only trip of what was pushed, its modes and its day. */
+async function only(entries: Entry[]) {
+  const { trips, chain } = await analysed(entries);
   expect(trips).toHaveLength(1);
   return { trip: trips[0]!, modes: modesOf(trips[0]), day: chain[0]!.day };
 }
+const onlyTrip = (...asked: Parameters<typeof endingAtHome>) => only(endingAtHome(...asked));
 
 /** A time in s since `t0`. */
 const expectTime = (ts: number, expected: number, within: number): void =>
@@ -147,10 +145,10 @@ it('the diary has one trip for a walk, eight minutes of waiting and a bus, with 
 });
 
 it('the diary has one trip for two drives and a wait of twelve minutes in which the receiver jumps', async () => {
-  const plain = pushedDay([drive(1200, 20), walk(120), rest(720), drive(1200, 20), ...home]);
+  const plain = endingAtHome([drive(1200, 20), walk(120), rest(720), drive(1200, 20)]);
   for (const metres of [100, 150, 400]) {
     const jump = pushedFix(android, 1320 + 375, 1200 * 20 + 162, metres, { accuracy: 12 });
-    expectTime(only(await analysed([...plain, jump])).trip.end_ts, 3240, 120);
+    expectTime((await only([...plain, jump])).trip.end_ts, 3240, 120);
   }
 });
 
@@ -174,13 +172,13 @@ it('the diary has one trip for a night train over midnight, on the day on which 
 });
 
 it('the diary has one trip for a night train into another zone, on the local day on which it left', async () => {
-  const plain = pushedDay([asleep(15 * 3600), drive(6 * 3600, 30), ...home]); // 23:00 in Berlin, midnight in Helsinki
+  const plain = endingAtHome([asleep(15 * 3600), drive(6 * 3600, 30)]); // 23:00 in Berlin, midnight in Helsinki
   const border = t0 + 17 * 3600;
   const zoned = plain.map(({ metadata, data }) => {
     const time_zone = metadata.write_ts < border ? metadata.time_zone : 'Europe/Helsinki';
     return { metadata: { ...metadata, time_zone }, data } as Entry;
   });
-  const { trip, day } = only(await analysed(zoned));
+  const { trip, day } = await only(zoned);
   expect([trip.start_zone, trip.end_zone, day]).toEqual(['Europe/Berlin', 'Europe/Helsinki', '2023-11-14']);
   expectRatio(trip.distance, 6 * 3600 * 30, 0.02);
 });
@@ -197,10 +195,9 @@ it('the diary has one trip for a journey through the hour that occurs twice, and
 const journey = [walk(400), drive(1500), walk(300)];
 
 it('the diary has one trip for a journey that two phones of two platforms in the same pocket record', async () => {
-  const parts = [...journey, ...home];
-  const alone = only(await analysed(pushedDay(parts))).trip;
-  const both = [...pushedDay(parts), ...pushedDay(parts, { phone: iphone, seed: 2 })];
-  const { trip } = only(await analysed(both));
+  const plain = endingAtHome(journey);
+  const { trip: alone } = await only(plain);
+  const { trip } = await only([...plain, ...endingAtHome(journey, { phone: iphone, seed: 2 })]);
   expectTime(trip.end_ts, since(alone.end_ts), 120);
   expectRatio(trip.distance, alone.distance, 0.05);
 });
@@ -218,31 +215,30 @@ it('the diary has one trip for a journey recorded by a phone that reports its po
 });
 
 it('the diary has one trip, as long as the street, for a drive with jumps of two kilometres', async () => {
-  const plain = pushedDay([drive(1800), ...home]);
+  const plain = endingAtHome([drive(1800)]);
   const jumping = plain.map((entry, i) =>
     entry.metadata.key === keys.filteredLocation && i < 55 && i % 9 === 4
       ? { ...entry, data: { ...entry.data, latitude: Number(entry.data.latitude) + 0.018 } }
       : entry,
   );
-  const [[straight], [jumped]] = [(await analysed(plain)).trips, (await analysed(jumping)).trips];
-  expectRatio(jumped!.distance, straight!.distance, 0.05);
+  expectRatio((await only(jumping)).trip.distance, (await only(plain)).trip.distance, 0.05);
 });
 
 it.each([15, 30, 64, 100])(
   'that ends where its user arrived, by a phone awake for long after it, every %i s',
   async (every) => {
     const day = pushedDay([drive(1500), walk(300), rest(1800), asleep(7200)], { every });
-    expectTime(only(await analysed(day)).trip.end_ts, 1800, 120);
+    expectTime((await only(day)).trip.end_ts, 1800, 120);
   },
 );
 
 it('the diary has one trip for a journey that is final although a single outlier follows', async () => {
   const outlier = pushedFix(android, 1500 + 700, 25_000, 0, { accuracy: 30 });
-  only(await analysed([...pushedDay([drive(1500), ...home]), outlier]));
+  await only([...endingAtHome([drive(1500)]), outlier]);
 });
 
 it('the diary has one trip for a journey, also with entries of a clock far ahead', async () => {
-  const plain = pushedDay([drive(1800), ...home]);
+  const plain = endingAtHome([drive(1800)]);
   const future = pushedFix(android, 300, 90_000, 0, { ts: t0 + 40 * 86_400 });
   expect((await analysed([...plain, future])).trips).toEqual((await analysed(plain)).trips);
 });

@@ -1,5 +1,4 @@
 // What no diary has, for any entries: impossible speeds, and lengths that do not add up.
-
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { analyse } from '../../src/analysis/analyse.ts';

@@ -1,5 +1,4 @@
 // Stage "clean": which entries become locations, motions and transitions, and that their order does not matter.
-
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {

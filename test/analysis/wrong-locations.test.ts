@@ -1,5 +1,4 @@
 // Wrong locations in a rest: a receiver that errs by kilometres changes no trip.
-
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { AnalyseInput } from '../../src/analysis/analyse.ts';

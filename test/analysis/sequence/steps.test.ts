@@ -1,5 +1,4 @@
 // Steps of the segmenter against slow and certain ways to the same: the decoder, the smoother, the features, the trees.
-
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Track, trackLimits } from '../../../src/analysis/clean/track.ts';
