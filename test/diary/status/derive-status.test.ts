@@ -40,18 +40,22 @@ function figures({ profile = usual, state, waiting, ...changes }: Changes): Pers
   };
 }
 
+const statusOf = (changes: Changes) => deriveStatus(figures(changes), { now });
+
 const user = { uuid: 'u', user_email: 'ada', update_ts: began };
 const token = { hash: 'h', user_id: 'u', created_ts: began, expires_ts: null };
 const stopped = { ...token, revoked_ts: now - 9, revoked_why: 'stopped' as const };
-const lost = (count: number, last_ts: number) => [
-  { key: 'background/location', reason: 'out_of_range', count, last_ts },
+const lost = (count: number, last_ts: number, key = 'background/location') => [
+  { key, reason: 'out_of_range', count, last_ts },
 ];
 const bad = (reason: string, last_ts: number) => [{ key: null, reason, count: 1, last_ts }];
-const quiet = (ts: number) => ({ last_put_ts: ts, last_stored_ts: ts, last_located_ts: ts });
+const fault = { key: 'k', reason: faultReason, count: 3, last_ts: now - 8 };
 
-const last = (seconds: number, fields: Profile = {}): Changes => ({
-  profile: { ...quiet(now - seconds), ...fields },
-});
+/** A phone whose last put, entry and location are so many seconds ago. */
+function last(seconds: number, fields: Profile = {}): Changes {
+  const ts = now - seconds;
+  return { profile: { last_put_ts: ts, last_stored_ts: ts, last_located_ts: ts, ...fields } };
+}
 const sends = (fields: Profile): Changes => ({ profile: { ...usual, ...fields } });
 const refused = (last_refusal_ts: number, last_refusal_why = 'expired') => ({ last_refusal_ts, last_refusal_why });
 const lease = (expires_ts: number) => ({ expires_ts, owner: 'host-1' }) as never;
@@ -67,6 +71,8 @@ const waits = (waiting_since_ts: number, last_run_ts: number | null, waiting: Ch
   waiting,
 });
 
+const twoDays = { ...usual, last_usable_ts: now - 2 * day };
+
 it.each<[title: string, changes: Changes]>([
   ['all is well', {}],
   ['imported data without a phone', { profile: { last_stored_ts: now - 90 * day }, user }],
@@ -74,10 +80,7 @@ it.each<[title: string, changes: Changes]>([
   ['a refusal before the last put', sends(refused(now - 60))],
   ['a refusal of a stranger within a day of the last call', last(2 * day, refused(now - day, 'unknown'))],
   ['a last call three days ago', { ...last(3 * day), state: { last_run_ts: now } }],
-  [
-    'a message of another year less than a day after a usable one',
-    rejected('format_bad_time', now - day - 1, { ...usual, last_usable_ts: now - 2 * day }),
-  ],
+  ['a message of another year less than a day after a usable one', rejected('format_bad_time', now - day - 1, twoDays)],
   ['entries that wait for a day and a half', waits(now - 1.5 * day, null, { count: 1 })],
   ['entries that wait longer for the time of their clock', waits(now - 1.5 * day - 1, null, { count: 1, ahead: 1 })],
   ['entries that came after the last run', waits(now - 2 * day, now - day, { count: 1 })],
@@ -92,25 +95,16 @@ it.each<[title: string, changes: Changes]>([
   ['a clock that is ahead as far as is believed', sends({ last_phone_data_ts: now - 60 + believedAhead })],
   ['a lease that expired with nothing due', { lease: lease(now) }],
   ['a run under way', { lease: lease(now + 1), waiting: { count: 2, ahead: 1 } }],
-  [
-    'ten rejected entries that no trip needs',
-    { set_aside: [{ key: 'background/battery', reason: 'x', count: 10, last_ts: now }] },
-  ],
+  ['ten rejected entries that no trip needs', { set_aside: lost(10, now, 'background/battery') }],
   ['nine rejected locations', { set_aside: lost(9, now) }],
   ['ten rejected locations long ago', { set_aside: lost(10, now - 3 * day - 1) }],
 ])('in order: %s', (_, changes) => {
-  const { state, since, broken } = deriveStatus(figures(changes), { now });
-  expect([state, since, broken]).toEqual(['in_order', null, null]);
+  expect(statusOf(changes)).toMatchObject({ state: 'in_order', since: null, broken: null });
 });
 
 /** What a person did, since when the state holds, and the state with its breakage. */
 const person = row<[title: string, changes: Changes, since: number | null]>;
-const twoDays = { ...usual, last_usable_ts: now - 2 * day };
-const late = (last_unusable_why: string): Changes => ({
-  ...sends({ last_unusable_ts: now - 60, last_unusable_why }),
-  user,
-});
-const fault = { key: 'k', reason: faultReason, count: 3, last_ts: now - 8 };
+const late = (last_unusable_why: string) => ({ ...sends({ last_unusable_ts: now - 60, last_unusable_why }), user });
 
 it.each([
   person('an own token is refused', sends(refused(now - 59)), now - 60)`refused: refused`,
@@ -136,11 +130,7 @@ it.each([
   person('no trips follow', late('inexact'), began)`unusable: inexact`,
   person('a limit was met after the last put', sends({ last_limit_ts: now - 59 }), now - 60)`
     without_locations: limited`,
-  person(
-    'a limit, which is a call, after a put of days ago',
-    last(4 * day, { last_limit_ts: now - 60 }),
-    now - 4 * day,
-  )`
+  person('a limit was met days after the last put', last(4 * day, { last_limit_ts: now - 60 }), now - 4 * day)`
     without_locations: limited`,
   person('calls since a put three days ago', last(3 * day + 1, { last_fetch_ts: now - 9 }), now - 3 * day - 1)`
     without_locations: no_put`,
@@ -168,7 +158,7 @@ it.each([
     now - 5,
   )`behind: set_aside`,
 ])('the breakage if %s', (_, changes, since, expected) => {
-  const found = deriveStatus(figures(changes), { now });
+  const found = statusOf(changes);
   expect([`${found.state}: ${found.broken?.code}`, found.since]).toEqual([expected, since]);
   if (expected === 'behind: not_run') expect(found.waiting_s).toBe(now - since!);
 });
@@ -184,7 +174,7 @@ it.each<[title: string, changes: Changes, lag_s: number | null]>([
   ['a put now', waits(now, null, { count: 1 }), 0],
   ['a put of a clock ahead', waits(now + 1, null, { count: 1 }), null],
 ])('the lag of %s', (_, changes, expected) => {
-  expect(deriveStatus(figures(changes), { now }).lag_s).toBe(expected);
+  expect(statusOf(changes).lag_s).toBe(expected);
 });
 
 const idle = figures({ profile: {}, user });
@@ -277,10 +267,8 @@ it('the remedy of a damaged row names the row', () => {
   const status = { ...deriveStatus(idle, { now }), damage: 'row 7' };
   const broken = { link: 'registered', code: 'damaged', since: null } as const;
   expect(findRemedy(status, broken, { now, zone: 'UTC' }).why).toBe('row 7');
-  expect([toStatusJson(status), toStatusJson(deriveStatus(idle, { now }))].map((json) => json.damage)).toEqual([
-    'row 7',
-    undefined,
-  ]);
+  expect(toStatusJson(status)).toMatchObject({ damage: 'row 7' });
+  expect(toStatusJson(deriveStatus(idle, { now })).damage).toBeUndefined();
 });
 
 it('the times of each step, from the stored figures', () => {
@@ -290,7 +278,7 @@ it('the times of each step, from the stored figures', () => {
   };
   const state = { moved_ts: now - 10, converted_ts: now - 11, last_run_ts: now - 12, complete_until: now - 13 };
   const observed = { seen: { ts: now - 14 } } as never;
-  expect(deriveStatus(figures({ profile, state: { ...state, observed } }), { now }).chain).toEqual({
+  expect(statusOf({ profile, state: { ...state, observed } }).chain).toEqual({
     registered: { ts: began },
     joined: { ts: began + 5 },
     called: { ts: now - 1 },
@@ -304,13 +292,13 @@ it('the times of each step, from the stored figures', () => {
     fetched: { ts: now - 6 },
   });
   const texts = { last_put_ts: 'soon', last_stored_ts: 'soon', last_fetch_ts: 'soon' };
-  const none = deriveStatus(figures({ profile: texts, state: { last_error: 'no', last_run_ts: 7 } }), { now }).chain;
+  const none = statusOf({ profile: texts, state: { last_error: 'no', last_run_ts: 7 } }).chain;
   expect([none.pushed.ts, none.stored.ts, none.fetched.ts]).toEqual([null, began + 60, null]);
   expect(none.analysed).toEqual({ ts: null, phone_ts: null });
-  expect(deriveStatus(figures({ profile: {}, user }), { now }).chain.joined.ts).toBeNull();
+  expect(statusOf({ profile: {}, user }).chain.joined.ts).toBeNull();
 });
 
-it.each<[Partial<PersonFigures>, number | null]>([
+it.each<[Changes, number | null]>([
   [{ profile: { last_put_ts: 5 } }, 5],
   [{ profile: { last_fetch_ts: 5, last_limit_ts: 4, update_ts: 3 } }, 5],
   [{ profile: { last_fetch_ts: 3, last_limit_ts: 5, update_ts: 4 } }, 5],
@@ -319,7 +307,7 @@ it.each<[Partial<PersonFigures>, number | null]>([
   [{ profile: { update_ts: 5 }, tokens: [{ ...token, used_ts: 8 }, { ...token, used_ts: 7 }, token] }, 8],
   [{ profile: {} }, null],
 ])('the last call of %o', (changes, expected) => {
-  expect(deriveStatus(figures({ user, ...changes }), { now }).chain.called.ts).toBe(expected);
+  expect(statusOf({ user, ...changes }).chain.called.ts).toBe(expected);
 });
 
 it.each([
@@ -330,10 +318,7 @@ it.each([
   ['format_bad_time', 'misdated'],
   ['metadata_missing', 'nothing_stored'],
 ])('messages rejected as %s are %s', (reason, code) => {
-  const status = deriveStatus(figures({ profile: { last_put_ts: now - 60 }, set_aside: bad(reason, now - 60) }), {
-    now,
-  });
-  expect(status.broken?.code).toBe(code);
+  expect(statusOf(rejected(reason, now - 60)).broken?.code).toBe(code);
 });
 
 it('the states that need action, most urgent first', () => {
@@ -343,9 +328,8 @@ it('the states that need action, most urgent first', () => {
 });
 
 it('the number of entries that a converter failed on', () => {
-  const fault = { key: 'k', reason: faultReason, count: 3, last_ts: 1 };
   const set_aside = [fault, { ...fault, key: 'l', count: 4 }, { ...fault, reason: 'other' }];
-  expect(deriveStatus(figures({ set_aside }), { now }).faults).toBe(7);
+  expect(statusOf({ set_aside }).faults).toBe(7);
 });
 
 it.each<[string, Changes, number | null]>([
@@ -355,13 +339,13 @@ it.each<[string, Changes, number | null]>([
   ['not before the put', { profile: { waiting_since_ts: now + 9 } }, 0],
   ['not known when', { profile: {} }, null],
 ])('entries are pending %s', (_, { state, waiting, ...changes }, expected) => {
-  const found = figures({ state: { last_run_ts: null, ...state }, waiting: { count: 2, ...waiting }, ...changes });
-  expect(deriveStatus(found, { now }).waiting_s).toBe(expected);
+  const found = statusOf({ state: { last_run_ts: null, ...state }, waiting: { count: 2, ...waiting }, ...changes });
+  expect(found.waiting_s).toBe(expected);
 });
 
 it('the remedy depends on why a token was refused, what failed, and the study', () => {
   const found = (changes: Changes) => {
-    const status = deriveStatus(figures(changes), { now });
+    const status = statusOf(changes);
     return findRemedy(status, status.broken!, { now, zone: 'UTC' });
   };
   expect(found(sends(refused(now - 59)))).toEqual({
@@ -375,8 +359,7 @@ it('the remedy depends on why a token was refused, what failed, and the study', 
 });
 
 it('the JSON of a status has the limit that was reached and the last refusal, or null', () => {
-  const json = (profile: Record<string, number | string>) =>
-    toStatusJson(deriveStatus(figures({ profile: { ...usual, ...profile } }), { now }));
+  const json = (profile: Profile) => toStatusJson(statusOf(sends(profile)));
   const none = { limit_met: null, limit_met_ts: null, refusal: null, refusal_ts: null };
   expect(json({})).toMatchObject(none);
   const met = { last_limit: 'calls_per_day', last_limit_ts: 5, last_refusal: 'mob_1', last_refusal_ts: 6 };

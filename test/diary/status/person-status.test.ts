@@ -9,6 +9,7 @@ import { MobilityError } from '../../../src/model/mobility-error.ts';
 import { runPipeline } from '../../../src/pipeline/run-pipeline.ts';
 import { emptyFigures } from '../../../src/store/empty-figures.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { allOf } from '../../support/all-of.ts';
 import { newStore, newUser } from '../../support/store.ts';
 
 const day = 86_400;
@@ -28,12 +29,10 @@ const entry = (key: string, ts: number, data = {}): Entry => ({
   metadata: { key, platform: 'android', write_ts: ts },
   data: { ts, ...data },
 });
-const location = (ts: number): Entry => {
-  const where = { latitude: 52, longitude: 13, accuracy: 5, altitude: 0 };
-  return entry('background/location', ts, { ...where, fmt_time: '', loc_time: ts });
-};
-const battery = (ts: number): Entry =>
-  entry('background/battery', ts, { battery_level_pct: 50, battery_status: 2, android_health: 2 });
+const where = { latitude: 52, longitude: 13, accuracy: 5, altitude: 0, fmt_time: '' };
+const location = (ts: number): Entry => entry('background/location', ts, { ...where, loc_time: ts });
+const charge = { battery_level_pct: 50, battery_status: 2, android_health: 2 };
+const battery = (ts: number): Entry => entry('background/battery', ts, charge);
 const push = (...entries: Entry[]) => putBatch(user, entries, { store, now });
 const run = () => runPipeline(store, user, { log: silentLog, now });
 const stand = async (): Promise<PersonStatus> => {
@@ -61,43 +60,36 @@ it('a person with a damaged row is behind, and others are listed as usual', asyn
       return figures(which);
     },
   });
-  const found: Record<string, unknown> = {};
-  for await (const one of everyStatus({ users }, { now: clock })) found[one.user.uuid] = [...wordsOf(one), one.damage];
-  expect(found).toEqual({
+  const found = await allOf(everyStatus({ users }, { now: clock }));
+  expect(Object.fromEntries(found.map((one) => [one.user.uuid, [...wordsOf(one), one.damage]]))).toEqual({
     [user]: ['behind', null, 'registered: damaged', damaged.message],
     [ben]: ['never_began', start, 'called: never_called', undefined],
   });
 });
 
 it('people are read 1,000 at a time, of one study or of all', async () => {
-  const people = Array.from({ length: 2001 }, (_, i) => {
-    return { uuid: String(i).padStart(4, '0'), user_email: 'x', update_ts: 1 };
-  });
+  const names = Array.from({ length: 2001 }, (_, i) => String(i).padStart(4, '0'));
+  const people = names.map((uuid) => ({ uuid, user_email: 'x', update_ts: 1 }));
   const asked: unknown[] = [];
   const figures = async (which: { after: string; limit: number }) => {
     asked.push(which);
     const from = people.filter(({ uuid }) => uuid > which.after);
     return from.slice(0, 1000).map((person) => emptyFigures(person));
   };
-  const found: string[] = [];
-  for await (const { user: one } of everyStatus(usersWith(figures), { now: clock, study: 'sunny' }))
-    found.push(one.uuid);
-  expect(found).toEqual(people.map(({ uuid }) => uuid));
+  const found = await allOf(everyStatus(usersWith(figures), { now: clock, study: 'sunny' }));
+  expect(found.map((one) => one.user.uuid)).toEqual(names);
   const page = { limit: 1000, study: 'sunny' };
   expect(asked).toEqual(['', '0999', '1999'].map((after) => ({ after, ...page })));
   people.length = 1000;
   asked.length = 0;
-  for await (const _ of everyStatus(usersWith(figures), { now: clock }));
+  await allOf(everyStatus(usersWith(figures), { now: clock }));
   expect(asked).toEqual(['', '0999'].map((after) => ({ after, limit: 1000 })));
 });
 
 it('a person without figures is damaged, and other errors end the reading', async () => {
   const record = (await store.users.byUuid(user))!;
-  const gone = await readStatus(
-    usersWith(async () => []),
-    record,
-    { now: clock },
-  );
+  const empty = usersWith(async () => []);
+  const gone = await readStatus(empty, record, { now: clock });
   expect(wordsOf(gone)).toEqual(['behind', null, 'registered: damaged']);
   expect(gone).not.toHaveProperty('damage');
   const closed = usersWith(() => Promise.reject(new Error('closed')));
