@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 import { beforeAll, expect, it } from 'vitest';
 import { fromBufferPromise } from 'yauzl';
 import { zipStream } from '../../src/export/zip-stream.ts';
+import { allOf } from '../support/all-of.ts';
 import { openPages, type Pages } from './kit.ts';
 
 const now = 1_720_000_000;
@@ -75,7 +76,5 @@ it('ends the archive with the error of the file that fails', async () => {
       throw new Error('no more rows');
     }),
   );
-  await expect(async () => {
-    for await (const _ of make);
-  }).rejects.toThrow('no more rows');
+  await expect(allOf(make)).rejects.toThrow('no more rows');
 });
