@@ -1,5 +1,4 @@
 // Flags: what of a day is not right though nothing failed.
-
 import { expect, it } from 'vitest';
 import { type FlagInputs, flagDay, flagNames, flagStay, flagTrip } from '../../src/diary/flags.ts';
 import type { Labels } from '../../src/diary/labels/load-labels.ts';
