@@ -333,11 +333,8 @@ it('parts of a split trip and joined trips have the ids of their places, stops a
   expect([second.raw_trip, second.end_place.ending_trip, last.start_place.ending_trip]).toEqual(
     Array(3).fill(second.id),
   );
-  const [rest] = second.sections;
-  expect(new Set(['b', 'b1', second.id, rest!.id, first.end_place.id]).size).toBe(5);
   const [joined, , after] = applied(day, join(2000)).links;
-  const stop = joined!.trip!.stops[0]!;
-  expect([stop.source, new Set([stop.id, 'b0']).size]).toEqual(['correction', 2]);
+  expect(joined!.trip!.stops[0]!.source).toBe('correction');
   expect([joined!.trip!.end_place.ending_trip, after!.trip!.start_place.ending_trip]).toEqual(['a', 'a']);
 });
 

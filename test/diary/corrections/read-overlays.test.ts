@@ -17,6 +17,7 @@ import type { TripRecord } from '../../../src/model/trip.ts';
 import { briefOf } from '../../../src/model/trip-fields.ts';
 import type { Store, Trips } from '../../../src/store/store.ts';
 import { allOf } from '../../support/all-of.ts';
+import { correction } from '../../support/corrections.ts';
 import { chained, trip, untracked } from '../../support/equator-trips.ts';
 
 const day = 86_400;
@@ -50,6 +51,7 @@ const storeOf = (corrections: Stated[], more: Partial<Trips> = {}) => ({
 /** The readers of these links, without corrections. `written_ts`: the place in the chain. */
 function readersOf(all: readonly TripRecord[]): Trips {
   const trips = all.filter(({ kind }) => kind === 'trip');
+  const [first, last] = [trips[0], trips.at(-1)];
   const within = (list: readonly TripRecord[], from = -Infinity, to = Infinity) =>
     list.filter(({ chain_ts }) => chain_ts >= from && chain_ts < to);
   const byDay = (days: Days) => trips.filter((link) => link.day >= days.from && link.day <= days.to);
@@ -61,11 +63,7 @@ function readersOf(all: readonly TripRecord[]): Trips {
     starts: async (_: string, days: Days) => byDay(days).map(({ chain_ts, day: on }) => ({ chain_ts, day: on })),
     next: async (_: string, ts: number) => trips.find(({ chain_ts }) => chain_ts > ts) ?? null,
     previous: async (_: string, ts: number) => trips.findLast(({ chain_ts }) => chain_ts < ts) ?? null,
-    summary: async () => ({
-      count: trips.length,
-      start_ts: trips[0]?.start_ts ?? null,
-      end_ts: trips.at(-1)?.end_ts ?? null,
-    }),
+    summary: async () => ({ count: trips.length, start_ts: first?.start_ts ?? null, end_ts: last?.end_ts ?? null }),
     spans: async (_: string, { from, to }: Range) =>
       within(trips, from, to).map(({ chain_ts, start_ts, end_ts }) => {
         return { chain_ts, start_ts, end_ts, written_ts: 100 + analysed.findIndex((one) => one.chain_ts === chain_ts) };
@@ -158,15 +156,12 @@ it.each(cases)('with %s', async (_, list) => {
   const found = await trips.corrections('ada');
   expect(found).toEqual(expect.arrayContaining(whole.standings));
   expect(found.map(({ correction }) => correction)).toEqual(all);
-  for (const [first, last] of [
-    [at(2), at(4)],
-    [at(0), at(1)],
-  ] as const) {
+  for (const range of [{ from: at(2), to: at(4) }, { from: at(0), to: at(1) }, ...all.map(concernedTime)]) {
     const concerned = found.filter(({ correction }) => {
       const { from, to } = concernedTime(correction);
-      return from <= last && to >= first;
+      return from <= range.to && to >= range.from;
     });
-    expect(await trips.corrections('ada', { from: first, to: last })).toEqual(concerned);
+    expect(await trips.corrections('ada', range)).toEqual(concerned);
   }
 });
 
@@ -277,18 +272,14 @@ it.each<[string, object[], object, boolean]>([
 
 it('pending corrections are read before moved ones, each once, up to 3,000, without those that are invalid', async () => {
   const asked: string[] = [];
+  const entryAt = (write_ts: number) =>
+    correction(write_ts, { kind: 'drop', ...(write_ts !== 5 && { ts: 1_700_000_000 }) });
   const part = (name: string, times: number[]): Store['timeseries'] => {
     const find = async (_: string, query: { after?: number; limit: number }) => {
       asked.push(name);
-      const entries = times
-        .filter((ts) => ts > (query.after ?? -1))
-        .slice(0, query.limit)
-        .map((write_ts) => ({
-          metadata: { key: 'manual/correction', write_ts, platform: 'other' },
-          data: write_ts === 5 ? { kind: 'drop' } : { kind: 'drop', ts: 1_700_000_000 },
-        }));
-      const next = entries.length === query.limit ? entries.at(-1)!.metadata.write_ts : null;
-      return { entries, received_ts: entries.map(() => 1_800_000_000), next };
+      const found = times.filter((ts) => ts > (query.after ?? -1)).slice(0, query.limit);
+      const next = found.length === query.limit ? found.at(-1)! : null;
+      return { entries: found.map(entryAt), received_ts: found.map(() => 1_800_000_000), next };
     };
     return { find } as unknown as Store['timeseries'];
   };
