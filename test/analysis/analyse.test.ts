@@ -10,7 +10,6 @@ import { analysed, hour, linksOf, minute, rideAndRest, tripsOf } from './kit.ts'
 /** Ten minutes at 10 m/s from `from` on, then ten minutes of rest: 6 km. */
 const ride = (from: number, east: number, speed = 10): Location[] => rideAndRest(from, east, 600, speed);
 const by = (...starts: number[]) => starts.flatMap((from) => motions(from, from + 600, 'IN_VEHICLE'));
-/** Three rides, and what the phone read. */
 const locations = [...ride(0, 0), ...ride(hour, 6000), ...ride(2 * hour, 12_000, -20)];
 const readings = by(0, hour, 2 * hour);
 /** The spot as a smoothed position: within a metre or so. */

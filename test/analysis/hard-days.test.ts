@@ -58,10 +58,8 @@ function pushedDay(
 
 const endingAtHome = (parts: readonly Part[], options?: Parameters<typeof pushedDay>[1]) =>
   pushedDay([...parts, ...home], options);
-/** The trips of a day that ends at home, and the chain. */
 const dayOf = (...asked: Parameters<typeof endingAtHome>) => analysed(endingAtHome(...asked));
 
-/** Trips of what was pushed, and the chain. */
 async function analysed(entries: Entry[]): Promise<{ trips: Trip[]; chain: TripRecord[] }> {
   const stretch = await readStretch(memoryTimeseries(entries), 'u', keys.filteredLocation, null, 1_000_000);
   const chain = linksOf(stretch);
@@ -225,7 +223,7 @@ it('the diary has one trip, as long as the street, for a drive with jumps of two
 });
 
 it.each([15, 30, 64, 100])(
-  'that ends where its user arrived, by a phone awake for long after it, every %i s',
+  'the diary has a trip up to the arrival of a phone that stays awake, every %i s',
   async (every) => {
     const day = pushedDay([drive(1500), walk(300), rest(1800), asleep(7200)], { every });
     expectTime((await only(day)).trip.end_ts, 1800, 120);
@@ -308,17 +306,14 @@ it('a week of a phone that hardly ever wakes, and then errs by a street, has no 
   expect((await analysed(week)).trips).toEqual([]);
 });
 
-it.each([5, 20, 60])(
-  'a program that sends every %s s while its user rests: a walk is a trip once the user has rested, without a later gap',
-  async (every) => {
-    const day = [rest(900), walk(720), rest(1740), back(720), rest(900)];
-    const { trips } = await analysed(pushedDay(day, { every, readings: false, phone: iphone }));
-    const times = trips.flatMap(({ start_ts, end_ts }) => [start_ts, end_ts]);
-    const expected = [900, 1620, 3360, 4080];
-    expect(times).toHaveLength(expected.length);
-    for (const [i, ts] of expected.entries()) expectTime(times[i]!, ts, 150);
-  },
-);
+it.each([5, 20, 60])('a walk is a trip once its user rests, for a program that sends every %s s', async (every) => {
+  const day = [rest(900), walk(720), rest(1740), back(720), rest(900)];
+  const { trips } = await analysed(pushedDay(day, { every, readings: false, phone: iphone }));
+  const times = trips.flatMap(({ start_ts, end_ts }) => [start_ts, end_ts]);
+  const expected = [900, 1620, 3360, 4080];
+  expect(times).toHaveLength(expected.length);
+  for (const [i, ts] of expected.entries()) expectTime(times[i]!, ts, 150);
+});
 
 const drives = repeated(15, drive(40, 12), driveNorth(40, 12));
 it.each<[string, string, number, Part[], boolean]>([

@@ -8,7 +8,6 @@ import { distance } from '../../src/model/geo/distance.ts';
 import { cpuSeconds } from '../support/cpu.ts';
 import { at, moving, since, spot } from '../support/phone.ts';
 
-/** The path straight through locations. */
 function through(...locations: Location[]): PathPoint[] {
   let length = 0;
   return locations.map((l, i) => {

@@ -69,16 +69,14 @@ const rest = (from: number, to: number, east: number): Location[] =>
 describe('wrong locations in a rest change no trip of', () => {
   const readings = [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')];
   const dayWith = (locations: Location[]): Observed => ({ locations, motions: readings, events: [] });
-  const restingUntil = (end: number): Observed =>
-    dayWith([
-      ...ride(0, 0),
-      ...rest(930, end, 9000),
-      ...ride(4 * hour, 9000),
-      ...rest(4 * hour + 930, 6 * hour, 18_000),
-    ]);
+  const second = [...ride(4 * hour, 9000), ...rest(4 * hour + 930, 6 * hour, 18_000)];
+  const restingUntil = (end: number) => dayWith([...ride(0, 0), ...rest(930, end, 9000), ...second]);
   const awake = restingUntil(4 * hour);
   const iphone = (from: number, east: number) =>
     Array.from({ length: 19 }, (_, i) => iosAt(from + 50 * i, east + 500 * i));
+
+  /** From ten minutes after the first ride to ten minutes before the second. */
+  const inRest = [t0 + 1500, t0 + 4 * hour - 600] as const;
 
   it.each<[string, Observed]>([
     ['an Android phone that sleeps', restingUntil(1500)],
@@ -89,7 +87,7 @@ describe('wrong locations in a rest change no trip of', () => {
     expect(plain).toHaveLength(2);
     fc.assert(
       fc.property(wrong, (one) => {
-        expect(seenIn(spoilt(observed, [t0 + 1500, t0 + 4 * hour - 600], one))).toEqual(plain);
+        expect(seenIn(spoilt(observed, inRest, one))).toEqual(plain);
       }),
       runs(30),
     );
@@ -111,7 +109,7 @@ describe('wrong locations in a rest change no trip of', () => {
     for (let seed = 0; seed < 60; seed += 1) {
       const { between, normal } = seededRandom('jumps', seed);
       const wrong = { count: 24, every: 25, metres: 5500, course: between(0, 6), when: between(0.2, 0.8) };
-      const { locations } = spoilt(awake, [t0 + 1500, t0 + 4 * hour - 600], wrong);
+      const { locations } = spoilt(awake, inRest, wrong);
       const isWrong = (one: Location): boolean => one.accuracy === 30;
       const from = locations.find(isWrong)!.ts;
       const kept = locations.filter((one) => isWrong(one) || one.ts < from - 5 || one.ts > from + 580);

@@ -21,14 +21,12 @@ interface Given {
 
 const byTime = (...parts: Location[][]): Location[] => parts.flat().sort((a, b) => a.ts - b.ts);
 
-/** Trips as `[start, end]` in seconds since `t0`, and the start of the open trip. */
+/** Trips as `[start, end]` in seconds since `t0`; `text` has the start of an open trip, too. */
 function segment({ locations, motions = [], events = [], endOfData = false, resume }: Given) {
   const found = findCandidates({ locations, motions, events, endOfData, resume: resume ?? null });
-  return {
-    trips: found.trips.map((t) => [since(locations[t.startIndex]!.ts), since(locations[t.endIndex]!.ts)]),
-    raw: found.trips,
-    open: found.open === null ? null : since(locations[found.open.startIndex]!.ts),
-  };
+  const trips = found.trips.map((t) => [since(locations[t.startIndex]!.ts), since(locations[t.endIndex]!.ts)]);
+  const open = found.open === null ? [] : [`open ${since(locations[found.open.startIndex]!.ts)}`];
+  return { trips, raw: found.trips, text: [...trips.map((one) => one.join('-')), ...open].join(', ') };
 }
 
 /** A ride of ten minutes at 10 m/s, a fix every 30 s. */
@@ -56,7 +54,6 @@ const stayedHome = [1300, 1800, 2300, 2800, 3300, 3800, 4300, 4800].map((s) => i
 const atEnd = (locations: Location[], ...events: PhoneEvent[]): Given => ({ locations, events, endOfData: true });
 const data = row<[title: string, given: Given]>;
 
-/** The candidates from their start to their end, and the start of an open trip. */
 it.each([
   data('no data', { locations: [], endOfData: true })``,
   // 270 s after the arrival at 600 the oldest of the last five minutes is 270 s old, and so are the last nine.
@@ -127,8 +124,7 @@ it.each([
   data('several trips in too many locations', { locations: moving({ from: 0, to: 250_000, speed: 1, every: 1 }) })`
     0-99999, 100000-199999, open 200000`,
 ])('the search for candidates finds %s', (_, given, expected) => {
-  const { trips, open } = segment(given);
-  expect([...trips.map((one) => one.join('-')), ...(open === null ? [] : [`open ${open}`])].join(', ')).toBe(expected);
+  expect(segment(given).text).toBe(expected);
 });
 
 it('a candidate names the time from which the next search continues, and when it became final', () => {
@@ -183,17 +179,11 @@ it('a search from the end of an earlier trip takes a location that itself begins
 
 it('locations of another phone while the first seemed to be on its trip become a separate trip', () => {
   const lost = moving({ from: 0, to: 60, every: 60, speed: 1 }, { sampling: 'distance' });
-  const locations = byTime(
-    lost,
-    ride.map((l) => ({ ...l, ts: l.ts + 300 })),
-    standing(930, 1500),
-  );
+  const locations = byTime(lost, moving({ from: 300, to: 900, speed: 10 }), standing(930, 1500));
   const given = { locations, motions: motions(0, 1500, 'WALKING') };
   const found = segment({ ...given, locations: [...locations, iosAt(30_000, 6000)] });
-  expect(found.trips).toEqual([
-    [0, 60],
-    [300, 1020],
-  ]);
-  const rest = locations.filter((l) => l.ts >= found.raw[0]!.resume.resume_ts);
-  expect(segment({ ...given, locations: rest, resume: found.raw[0]!.resume }).trips[0]).toEqual([300, 1020]);
+  expect(found.text).toBe('0-60, 300-1020');
+  const { resume } = found.raw[0]!;
+  const rest = locations.filter((l) => l.ts >= resume.resume_ts);
+  expect(segment({ ...given, locations: rest, resume }).trips[0]).toEqual([300, 1020]);
 });

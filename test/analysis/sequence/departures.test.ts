@@ -7,7 +7,6 @@ import type { Trip } from '../../../src/model/trip.ts';
 import { at, event, iosAt, motion, motions, moving, since } from '../../support/phone.ts';
 import { hour, minute, modesOf, rideAndRest, tripsOf } from '../kit.ts';
 
-/** The last trip of a user with such data. */
 const lastTrip = (input: Partial<AnalyseInput>): Trip => tripsOf(input).at(-1)!;
 /** Fifteen minutes eastwards from `from` on, and rest. */
 const ride = (from: number, east: number): Location[] => rideAndRest(from, east, 900);
@@ -16,8 +15,8 @@ const exit = (seconds: number) => event(seconds, 'EXITED_GEOFENCE', 'WAITING_FOR
 describe('an Android phone', () => {
   const locations = ride(hour, 0);
   const riding = motions(hour, hour + 900, 'IN_VEHICLE');
-  const startWith = (...events: AnalyseInput['events']): number =>
-    since(lastTrip({ locations, motions: riding, events }).start_ts);
+  const tripWith = (...events: AnalyseInput['events']) => lastTrip({ locations, motions: riding, events });
+  const startWith = (...events: AnalyseInput['events']): number => since(tripWith(...events).start_ts);
 
   it('that slept until its geofence woke it: the user departed two to three minutes earlier', () => {
     const start = startWith(exit(hour - 40));
@@ -26,11 +25,8 @@ describe('an Android phone', () => {
   });
 
   it('that no geofence woke: the user departed without that delay', () => {
-    const rule = (...events: AnalyseInput['events']) =>
-      lastTrip({ locations, motions: riding, events }).evidence!.start;
-    expect(rule()).toBe('movement');
-    expect(rule(exit(hour - 400))).toBe('movement');
-    expect(rule(exit(hour - 40))).toBe('geofence');
+    const rules = [[], [exit(hour - 400)], [exit(hour - 40)]].map((events) => tripWith(...events).evidence!.start);
+    expect(rules).toEqual(['movement', 'movement', 'geofence']);
   });
 
   it('begins no trip before the user switched tracking on', () => {
@@ -39,15 +35,12 @@ describe('an Android phone', () => {
   });
 
   it('that was switched off and on at a place shows the place of its user when its geofence woke it', () => {
-    const before = ride(0, 0);
+    const locations = [...ride(0, 0), ...ride(4 * hour, 10_000)];
+    const readings = [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')];
     const events = [event(hour, 'BOOTED'), exit(4 * hour - 5)];
-    const trip = lastTrip({
-      locations: [...before, ...ride(4 * hour, 10_000)],
-      motions: [...motions(0, 900, 'IN_VEHICLE'), ...motions(4 * hour, 4 * hour + 900, 'IN_VEHICLE')],
-      events,
-    });
-    expect(since(trip.start_ts)).toBeGreaterThan(4 * hour - 180);
-    expect(since(trip.start_ts)).toBeLessThan(4 * hour - 100);
+    const start = since(lastTrip({ locations, motions: readings, events }).start_ts);
+    expect(start).toBeGreaterThan(4 * hour - 180);
+    expect(start).toBeLessThan(4 * hour - 100);
   });
 });
 
@@ -73,42 +66,38 @@ it('a short trip with a recorded end only is a drive of 600 m if an iPhone read 
 describe('an iPhone', () => {
   const drive = (from: number, east: number): Location[] =>
     Array.from({ length: 25 }, (_, i) => iosAt(from + 30 * i, east + 400 * i));
-  const later = iosAt(9 * hour, 10_000);
-  /** On foot from `from` on, then no entries, then in a car; the first location comes at `hour`. */
-  const readings = (from: number, more: readonly ReturnType<typeof motion>[] = []) =>
-    [
-      motion(from, 'WALKING'),
-      motion(from + 4 * minute, 'UNKNOWN'),
-      motion(from + 9 * minute, 'IN_VEHICLE'),
-      ...more,
-      motion(hour + 13 * minute, 'STILL'),
-    ].sort((a, b) => a.ts - b.ts);
-  const startWith = (motions: ReturnType<typeof readings>): number =>
-    since(lastTrip({ locations: [...drive(hour, 0), later], motions }).start_ts);
+  /** On foot, then no entries, then in a car; the first location comes at `hour`. */
+  const from = hour - 14 * minute;
+  const walked = [
+    motion(from, 'WALKING'),
+    motion(from + 4 * minute, 'UNKNOWN'),
+    motion(from + 9 * minute, 'IN_VEHICLE'),
+  ];
+  const startWith = (...more: AnalyseInput['motions']): number => {
+    const motions = [...walked, ...more, motion(hour + 13 * minute, 'STILL')].sort((a, b) => a.ts - b.ts);
+    return since(lastTrip({ locations: [...drive(hour, 0), iosAt(9 * hour, 10_000)], motions }).start_ts);
+  };
 
   it('whose first location comes a quarter of an hour late shows the walk to the car by its motion readings', () => {
-    expect(Math.abs(startWith(readings(hour - 14 * minute)) - (hour - 14 * minute))).toBeLessThan(45);
+    expect(Math.abs(startWith() - from)).toBeLessThan(45);
   });
 
   it('that rested before the drive had not departed before it', () => {
     const rested = [motion(hour - 8 * minute, 'STILL'), motion(hour - 6 * minute, 'UNKNOWN')];
-    expect(startWith(readings(hour - 14 * minute, rested))).toBeGreaterThan(hour - 6 * minute);
+    expect(startWith(...rested)).toBeGreaterThan(hour - 6 * minute);
   });
 
   it('with motion readings between two trips has no untracked time, although it is next seen four kilometres away', () => {
-    const first = drive(0, 0);
-    const again = drive(4 * hour, 9600 + 4000);
+    const locations = [...drive(0, 0), ...drive(4 * hour, 9600 + 4000), iosAt(9 * hour, 24_000)];
+    const placeAfter = (...readings: AnalyseInput['motions']) => {
+      const driven = [motion(0, 'IN_VEHICLE'), motion(13 * minute, 'STILL')];
+      return lastTrip({ locations, motions: [...driven, ...readings] }).start_place;
+    };
     const walked = [motion(4 * hour - 14 * minute, 'WALKING'), motion(4 * hour - 5 * minute, 'IN_VEHICLE')];
-    const rest = motion(13 * minute, 'STILL');
-    const input = { locations: [...first, ...again, iosAt(9 * hour, 24_000)] };
-    const seen = lastTrip({ ...input, motions: [motion(0, 'IN_VEHICLE'), rest, ...walked] });
-    expect(seen.start_place.ending_trip).not.toBeNull();
-    const unseen = lastTrip({ ...input, motions: [motion(0, 'IN_VEHICLE'), rest, motion(4 * hour, 'IN_VEHICLE')] });
-    expect(unseen.start_place.ending_trip).toBeNull();
+    expect(placeAfter(...walked).ending_trip).not.toBeNull();
+    expect(placeAfter(motion(4 * hour, 'IN_VEHICLE')).ending_trip).toBeNull();
   });
 });
-
-const flown = 4 * hour;
 
 it('a recording without motion readings begins at its first location, although the user already moves', () => {
   const [trip] = tripsOf({ locations: ride(0, 0) });
@@ -117,9 +106,9 @@ it('a recording without motion readings begins at its first location, although t
 });
 
 it('a recording without readings that was off on a flight has rides before and after it only', () => {
-  const trips = tripsOf({ locations: [...ride(0, 0), ...ride(flown, 2_000_000)] });
+  const trips = tripsOf({ locations: [...ride(0, 0), ...ride(4 * hour, 2_000_000)] });
   expect(trips).toHaveLength(2);
-  expect(since(trips[1]!.start_ts)).toBe(flown);
+  expect(since(trips[1]!.start_ts)).toBe(4 * hour);
   for (const { distance } of trips) expect(distance).toBeLessThan(9500);
 });
 

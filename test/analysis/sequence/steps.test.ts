@@ -12,7 +12,8 @@ import { decodeWeights, viterbi } from '../../../src/analysis/states/viterbi.ts'
 import { runs } from '../../support/lives.ts';
 import { at, t0 } from '../../support/phone.ts';
 
-const probability = fc.integer({ min: 0, max: 1000 }).map((n) => n / 1000);
+const between = (min: number, max: number) => fc.integer({ min, max });
+const probability = between(0, 1000).map((n) => n / 1000);
 
 const { evidence, floor, change } = decodeWeights;
 
@@ -174,72 +175,56 @@ function directly(times: readonly number[], measured: readonly number[], accurac
 }
 
 it('the smoother gives the same most likely path as a direct solution', () => {
-  const step = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: -8, max: 8 }));
+  const steps = fc.array(fc.tuple(between(1, 60), between(-8, 8)), { minLength: 2, maxLength: 12 });
   fc.assert(
-    fc.property(
-      fc.array(step, { minLength: 2, maxLength: 12 }),
-      fc.integer({ min: 15, max: 40 }),
-      (steps, accuracy) => {
-        // Small errors about a steady walk, so that no location surprises or is a spike.
-        const times = [0];
-        const metres = [0];
-        for (const [seconds, error] of steps) {
-          times.push(times.at(-1)! + seconds);
-          metres.push(1.3 * times.at(-1)! + error);
-        }
-        const track = new Track(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
-        expect(track.leftOut).toEqual({ repeats: 0, spikes: 0 });
-        const east = track.x.map((x) => x - track.x[0]!);
-        const expected = directly(times, metres, accuracy);
-        for (let i = 0; i < times.length; i += 1)
-          expect(Math.abs(east[i]! - (expected[i]! - expected[0]!))).toBeLessThan(0.05);
-      },
-    ),
+    fc.property(steps, between(15, 40), (steps, accuracy) => {
+      // Small errors about a steady walk, so that no location surprises or is a spike.
+      const times = [0];
+      const metres = [0];
+      for (const [seconds, error] of steps) {
+        times.push(times.at(-1)! + seconds);
+        metres.push(1.3 * times.at(-1)! + error);
+      }
+      const track = new Track(times.map((ts, i) => at(ts, metres[i]!, 0, { accuracy })));
+      expect(track.leftOut).toEqual({ repeats: 0, spikes: 0 });
+      const expected = directly(times, metres, accuracy);
+      for (const [i, x] of track.x.entries())
+        expect(Math.abs(x - track.x[0]! - (expected[i]! - expected[0]!))).toBeLessThan(0.05);
+    }),
     runs(60),
   );
 });
 
-const fix = fc.tuple(
-  fc.integer({ min: 5, max: 200 }),
-  fc.integer({ min: -400, max: 400 }),
-  fc.integer({ min: -1, max: 30 }),
-);
-const reading = fc.tuple(
-  fc.integer({ min: 1, max: 150 }),
-  fc.constantFrom(0, 1, 2, 3, 7, 9),
-  fc.integer({ min: 0, max: 100 }),
-);
+const fix = fc.tuple(between(5, 200), between(-400, 400), between(-1, 30));
+const reading = fc.tuple(between(1, 150), fc.constantFrom(0, 1, 2, 3, 7, 9), between(0, 100));
 
 it('the features of a cell are the same for any other requested cells', () => {
+  const fixesOf = fc.array(fix, { minLength: 30, maxLength: 80 });
+  const samplings = fc.constantFrom('time' as const, 'distance' as const);
   fc.assert(
-    fc.property(
-      fc.array(fix, { minLength: 30, maxLength: 80 }),
-      fc.array(reading, { maxLength: 80 }),
-      fc.constantFrom('time' as const, 'distance' as const),
-      (fixes, readings, sampling) => {
-        const upTo = (steps: readonly number[], i: number): number => steps.slice(0, i + 1).reduce((a, b) => a + b);
-        const [seconds, east] = [fixes.map(([step]) => step), fixes.map(([, step]) => step)];
-        const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
-        const steps = readings.map(([step]) => step);
-        const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(steps, i), type, confidence }));
-        const track = new Track(locations);
-        const cellsOf = (from: number, to: number): number[][] => {
-          const cells: number[][] = [];
-          forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
-            for (let i = 0; i < count; i += 1)
-              cells.push([ts + i * cellSeconds, ...rows.subarray(i * cellWidth, (i + 1) * cellWidth)]);
-          });
-          return cells;
-        };
-        const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
-        expect(all.length).toBeGreaterThan(128);
-        for (let i = 0; i < all.length; i += 31) {
-          const [alone] = cellsOf(all[i]![0]!, all[i]![0]!);
-          // Turning is a difference of sums, which begin elsewhere.
-          expect(alone).toEqual(all[i]!.map((value, f) => (f === 28 ? expect.closeTo(value, 9) : value)));
-        }
-      },
-    ),
+    fc.property(fixesOf, fc.array(reading, { maxLength: 80 }), samplings, (fixes, readings, sampling) => {
+      const upTo = (steps: readonly number[], i: number): number => steps.slice(0, i + 1).reduce((a, b) => a + b);
+      const [seconds, east] = [fixes.map(([step]) => step), fixes.map(([, step]) => step)];
+      const locations = fixes.map(([, , speed], i) => at(upTo(seconds, i), upTo(east, i), 0, { speed }));
+      const steps = readings.map(([step]) => step);
+      const motions = readings.map(([, type, confidence], i) => ({ ts: t0 + upTo(steps, i), type, confidence }));
+      const track = new Track(locations);
+      const cellsOf = (from: number, to: number): number[][] => {
+        const cells: number[][] = [];
+        forEachBlock({ track, motions, sampling, from, to }, ({ ts, count, rows }) => {
+          for (let i = 0; i < count; i += 1)
+            cells.push([ts + i * cellSeconds, ...rows.subarray(i * cellWidth, (i + 1) * cellWidth)]);
+        });
+        return cells;
+      };
+      const all = cellsOf(t0 - 600, locations.at(-1)!.ts + 600);
+      expect(all.length).toBeGreaterThan(128);
+      for (let i = 0; i < all.length; i += 31) {
+        const [alone] = cellsOf(all[i]![0]!, all[i]![0]!);
+        // Turning is a difference of sums, which begin elsewhere.
+        expect(alone).toEqual(all[i]!.map((value, f) => (f === 28 ? expect.closeTo(value, 9) : value)));
+      }
+    }),
     runs(20),
   );
 });
@@ -252,14 +237,8 @@ it('a gap has no turn and no change of speed, at any position on earth', () => {
         ...one,
         latitude: one.latitude + latitude - 30,
       }));
-      const input = {
-        track: new Track([first!, last!]),
-        motions: [],
-        sampling: 'time',
-        from: t0 + 700,
-        to: t0 + 900,
-      } as const;
-      forEachBlock(input, ({ count, rows }) => {
+      const cells = { motions: [], sampling: 'time', from: t0 + 700, to: t0 + 900 } as const;
+      forEachBlock({ track: new Track([first!, last!]), ...cells }, ({ count, rows }) => {
         expect(count).toBeGreaterThan(10);
         for (const name of ['turn3m', 'acc5m'])
           for (let i = 0; i < count; i += 1) expect(rows[i * cellWidth + featureNames.indexOf(name)]).toBe(0);
@@ -270,12 +249,14 @@ it('a gap has no turn and no change of speed, at any position on earth', () => {
 });
 
 const tree = (f: number[], t: number[], l: number[], r: number[], v: number[]): TreeFile => ({ f, t, l, r, v });
+/** A model of trees with these, four for each round. */
+const modelOf = (trees: Partial<TreeFile>[]): string =>
+  JSON.stringify({ id: 'made up', features: featureNames, classes: stateNames, trees });
 
 it('the trees go left up to a threshold and right above it, and give the softmax of the sums of their leaves', () => {
   const leaf = (v: number): TreeFile => tree([], [], [], [], [v]);
   const deep = tree([3, 45], [1.5, -1], [1, -1], [-3, -2], [0.25, 0.5, 2]);
-  const trees = [leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)];
-  const model = readModel(JSON.stringify({ id: 'made up', features: featureNames, classes: stateNames, trees }));
+  const model = readModel(modelOf([leaf(0), deep, leaf(1), leaf(-1), leaf(0.5), deep, leaf(0), leaf(0)]));
   const probabilities = (gapv: number, last: number): number[] => {
     const features = new Float64Array(2 * featureNames.length); // two cells, of which the second is asked about
     features[featureNames.length + 3] = gapv;
@@ -296,9 +277,8 @@ it('the trees go left up to a threshold and right above it, and give the softmax
 });
 
 it('the trees of a damaged file are refused', () => {
-  const textOf = (one: Partial<TreeFile>): string =>
-    JSON.stringify({ id: 'x', features: featureNames, classes: stateNames, trees: [one, one, one, one] });
-  expect(readModel(textOf(tree([0], [1], [-1], [-2], [0, 1]))).id).toBe('x');
+  const textOf = (one: Partial<TreeFile>) => modelOf([one, one, one, one]);
+  expect(readModel(textOf(tree([0], [1], [-1], [-2], [0, 1]))).id).toBe('made up');
   for (const damaged of [tree([0], [1], [0], [-2], [0, 1]), tree([99], [1], [-1], [-2], [0, 1]), { f: [], t: [] }])
     expect(() => readModel(textOf(damaged))).toThrow(/expected a complete tree for each class and round/);
 });
