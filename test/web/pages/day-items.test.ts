@@ -20,48 +20,43 @@ const [from, to] = [10_000, 96_400];
 
 /** A trip between places, which are numbers of degrees east. `entered`: the user arrived unseen at its start. */
 function trip(start_ts: number, end_ts: number, start: number, end: number, entered?: number | null): object {
-  return {
-    start_ts,
-    end_ts,
-    start_loc: [start, 0],
-    end_loc: [end, 0],
-    start_place: { id: entered === undefined ? `place ${start}` : 'unseen', enter_ts: entered ?? null },
-    end_place: { id: `place ${end}` },
-  };
+  const start_place = { id: entered === undefined ? `place ${start}` : 'unseen', enter_ts: entered ?? null };
+  const end_place = { id: `place ${end}` };
+  return { start_ts, end_ts, start_loc: [start, 0], end_loc: [end, 0], start_place, end_place };
 }
 const stay = (begin: number, end: number) => ({ kind: 'staying', from: begin, to: end });
 const off = (begin: number, end: number, reason = 'silent') => ({ kind: 'unobserved', from: begin, to: end, reason });
 const moving = (begin: number, end: number) => ({ kind: 'moving', from: begin, to: end });
 
 /** `kind from-to where`, and what else is known. */
-function listed(
-  spans: object[],
-  day: { trips?: object[]; before?: object; after?: object; now?: number; locatedUntil?: number } = {},
-): string {
+function listed(spans: object[], day: object = {}): string {
   const placeAt = ([east]: Position) => ({ name: `${east}` });
   const rest = { trips: [], before: null, after: null, now: 5e9, ...day };
-  const items = dayItems({ observed: { from, to, spans }, placeAt, ...rest } as unknown as ShownDay).map((item) => {
+  const items = dayItems({ observed: { from, to, spans }, placeAt, ...rest } as unknown as ShownDay);
+  const texts = items.map((item) => {
     const at = `${item.kind} ${item.from}-${item.to}`;
     if (item.kind === 'trip') return at;
     if (item.kind === 'stay') return `${at} ${item.place.name}${item.since === null ? '' : ` since ${item.since}`}`;
     return `${at} ${item.reason} ${item.here?.name ?? '-'} ${item.there?.name ?? '-'} ${item.parts}`;
   });
-  return items.join(', ');
+  return texts.join(', ');
 }
+
 it.each([
   [20, true], // 2,000 km in 24 h: slower than a train
   [60, false],
 ])('a move by %d degrees of longitude in a day', (degrees, isSlow) => {
-  const [last, next] = [trip(1000, 10_000, 0, 1), trip(96_400, 97_000, 1 + degrees, 2 + degrees, 96_400)];
+  const [before, after] = [trip(1000, 10_000, 0, 1), trip(96_400, 97_000, 1 + degrees, 2 + degrees, 96_400)];
   const observed = { from, to, spans: [off(from, to, 'moved')] };
-  const placeAt = () => ({ name: 'A' });
-  const day = { observed, placeAt, trips: [], before: last, after: next, now: 5e9 } as unknown as ShownDay;
+  const day = { observed, placeAt: () => ({ name: 'A' }), trips: [], before, after, now: 5e9 } as unknown as ShownDay;
   expect(dayItems(day).map((item) => item.kind === 'gap' && item.byAir !== true)).toEqual([isSlow]);
 });
 
 const before = trip(1000, 5000, 0, 1);
 const after = trip(200_000, 200_600, 1, 2);
-const dayWith = row<[title: string, spans: object[], day: Parameters<typeof listed>[1]]>;
+const riding = { trips: [trip(20_000, 21_000, 1, 2)] };
+const elsewhere = trip(20_000, 21_000, 3, 2);
+const dayWith = row<[title: string, spans: object[], day: object]>;
 
 it.each([
   dayWith('without trips', [stay(from, to), off(to, to + 90)], {})`gap ${to}-${to + 90} silent - - 1`,
@@ -73,31 +68,26 @@ it.each([
   dayWith('before a trip', [stay(from, to)], { after })`stay ${from}-${to} 1`,
   dayWith('with a stay that begins within the day', [off(from, 20_000), stay(20_000, to)], { before })`
     gap ${from}-20000 silent 1 - 1, stay 20000-${to} 1`,
-  dayWith(
-    'with a gap before, and one after the last location',
-    [off(from, 20_000), stay(20_000, 30_000), off(30_000, to)],
-    { locatedUntil: 30_000 },
-  )`gap 10000-20000 silent - - 1, gap 30000-${to} no location - - 1`,
+  dayWith('with a gap after the last location', [off(from, 20_000), stay(20_000, 30_000), off(30_000, to)], {
+    locatedUntil: 30_000,
+  })`gap 10000-20000 silent - - 1, gap 30000-${to} no location - - 1`,
   dayWith('up to now', [stay(from, to)], { before, now: 30_000 })`stay 10000-30000 1 since 5000`,
   dayWith('that has not begun', [stay(from, to)], { before, now: from })``,
-  dayWith('with a trip', [stay(from, 20_000), moving(20_000, 21_000), stay(21_000, to)], {
-    trips: [trip(20_000, 21_000, 1, 2)],
-  })`stay 10000-20000 1, trip 20000-21000, stay 21000-${to} 2`,
-  dayWith('with a trip that touches a stay', [stay(from, 20_000), stay(21_000, to)], {
-    trips: [trip(20_000, 21_000, 1, 2)],
-  })`stay 10000-20000 1, stay 21000-${to} 2`,
+  dayWith('with a trip', [stay(from, 20_000), moving(20_000, 21_000), stay(21_000, to)], riding)`
+    stay 10000-20000 1, trip 20000-21000, stay 21000-${to} 2`,
+  dayWith('with a trip that touches a stay', [stay(from, 20_000), stay(21_000, to)], riding)`
+    stay 10000-20000 1, stay 21000-${to} 2`,
   dayWith('with a trip in two spans', [moving(from, 20_000), moving(20_000, to)], {
     trips: [trip(9000, 99_000, 1, 2)],
-  })`trip ${from}-${to}`,
+  })`
+    trip ${from}-${to}`,
   dayWith('with a stay that begins a second before the end of a trip', [stay(20_000, to)], {
     trips: [trip(15_000, 20_001, 1, 2)],
   })`trip 15000-20001, stay 20000-${to} 2`,
   dayWith('with a stay that begins earlier', [stay(20_000, to)], { before, trips: [trip(15_000, 20_001.5, 7, 2)] })`
     trip 15000-20001.5, stay 20000-${to} 1`,
-  dayWith('with a gap before a trip', [off(from, 20_000), moving(20_000, 21_000)], {
-    before,
-    trips: [trip(20_000, 21_000, 3, 2)],
-  })`gap 10000-20000 silent 1 3 1, trip 20000-21000`,
+  dayWith('with a gap before a trip', [off(from, 20_000), moving(20_000, 21_000)], { before, trips: [elsewhere] })`
+    gap 10000-20000 silent 1 3 1, trip 20000-21000`,
   dayWith('with a gap that reaches into a trip', [off(from, 20_000)], { before, trips: [trip(15_000, 21_000, 3, 2)] })`
     gap 10000-15000 silent 1 3 1, trip 15000-21000`,
   dayWith('with a gap around a trip', [off(from, 20_000)], { before, trips: [trip(15_000, 20_000, 3, 2)] })`
@@ -106,9 +96,8 @@ it.each([
     trip 15000-20000`,
   dayWith('with a gap that begins before a trip', [off(15_000, 20_000)], { trips: [trip(15_001, 20_000, 3, 2)] })`
     gap 15000-20000 silent 3 - 1, trip 15001-20000`,
-  dayWith('with a gap up to a second after the start of a trip', [off(15_000, 20_001)], {
-    after: trip(20_000, 21_000, 3, 2),
-  })`gap 15000-20001 silent 3 3 1`,
+  dayWith('with a gap up to a second after the start of a trip', [off(15_000, 20_001)], { after: elsewhere })`
+    gap 15000-20001 silent 3 3 1`,
   dayWith('with a gap of 60 s', [off(15_000, 15_060)], { after })`gap 15000-15060 silent 1 1 1`,
   dayWith('with a gap of 59 s', [off(15_000, 15_059)], { after })``,
   dayWith(
@@ -120,14 +109,10 @@ it.each([
     { before, after },
   )`
     gap 10000-13000 silent 1 1 3, gap 13000-14000 phone off 1 1 1, stay 14000-14300 1, gap 14300-15000 phone off 1 1 1`,
-  dayWith('with a stay of a minute that began the day before', [stay(from, from + 60), off(from + 60, 20_000)], {
-    before,
-  })`stay ${from}-${from + 60} 1 since 5000, gap ${from + 60}-20000 silent 1 - 1`,
-  dayWith(
-    'with a stay of less than a minute that began the day before',
-    [stay(from, from + 59), off(from + 59, 20_000)],
-    { before },
-  )`gap ${from + 59}-20000 silent 1 - 1`,
+  dayWith('with a stay of a minute that began the day before', [stay(from, 10_060), off(10_060, 20_000)], { before })`
+    stay ${from}-10060 1 since 5000, gap 10060-20000 silent 1 - 1`,
+  dayWith('with a shorter stay that began the day before', [stay(from, 10_059), off(10_059, 20_000)], { before })`
+    gap 10059-20000 silent 1 - 1`,
   dayWith(
     'with a stay of a second, and one of less',
     [off(from, 20_000), stay(20_000, 20_001), off(30_000, 40_000, 'phone off'), stay(40_000, 40_000.9)],
@@ -147,12 +132,7 @@ it.each<[string, number | null, number, string]>([
   ['at its end', 30_000, 20_000, 'stay 20000-30000 1'],
   ['at no known time', null, 20_000, 'stay 20000-30000 1'],
   ['within the first minute of the day', from + 59, from, `stay ${from + 59}-30000 7`],
-  [
-    'after the first minute of the day',
-    from + 60,
-    from,
-    `stay ${from}-${from + 60} 1 since 5000, stay ${from + 60}-30000 7`,
-  ],
+  ['after the first minute of the day', from + 60, from, `stay ${from}-10060 1 since 5000, stay 10060-30000 7`],
 ])('a stay whose place changes unseen %s', (_, entered, begin, expected) => {
   expect(listed([stay(begin, 30_000)], { before, trips: [trip(30_000, 31_000, 7, 8, entered)] })).toBe(expected);
 });

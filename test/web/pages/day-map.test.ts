@@ -14,14 +14,8 @@ import { runs } from '../../support/lives.ts';
 const words = { title: 'Map', north: 'N', length: (metres: number) => `${metres} m` };
 
 it('each place has its Web Mercator position on its tile, to one of 400 units', () => {
-  const place = fc.tuple(
-    fc.double({ min: -180, max: 180, noNaN: true }),
-    fc.double({ min: -70, max: 70, noNaN: true }),
-  );
-  const away = fc.tuple(
-    fc.double({ min: -0.2, max: 0.2, noNaN: true }),
-    fc.double({ min: -0.1, max: 0.1, noNaN: true }),
-  );
+  const degrees = (most: number) => fc.double({ min: -most, max: most, noNaN: true });
+  const [place, away] = [fc.tuple(degrees(180), degrees(70)), fc.tuple(degrees(0.2), degrees(0.1))];
   const base = { minZoom: 0, maxZoom: 16, attribution: '', href: (...at: number[]) => at.join('/') };
   fc.assert(
     fc.property(place, away, ([lon, lat], [east, north]) => {
@@ -31,12 +25,10 @@ it('each place has its Web Mercator position on its tile, to one of 400 units', 
       ];
       const places = positions.map((position, i) => ({ position, mark: String(i) }));
       const svg = dayMap([], places, words, base);
-      const spots = [...svg.matchAll(/class="spot" cx="([\d.-]+)" cy="([\d.-]+)"/g)].map((found) => [
-        +found[1]!,
-        +found[2]!,
-      ]);
+      const numbersIn = (pattern: RegExp) => [...svg.matchAll(pattern)].map((found) => found.slice(1).map(Number));
+      const spots = numbersIn(/class="spot" cx="([\d.-]+)" cy="([\d.-]+)"/g);
       const images = /href="(\d+)\/(\d+)\/(\d+)" x="([\d.-]+)" y="([\d.-]+)" width="([\d.-]+)" height="([\d.-]+)"/g;
-      const tiles = [...svg.matchAll(images)].map((found) => found.slice(1).map(Number));
+      const tiles = numbersIn(images);
       expect(tiles.length).toBeGreaterThan(0);
       expect(tiles.length).toBeLessThan(17);
       for (const [i, [longitude, latitude]] of positions.entries()) {
@@ -71,32 +63,20 @@ const line = (mode: string, ...coordinates: Position[]) => sectionOf(mode, 0, 1,
 const rode = line('BUS', [0.001, 0], [0.004, 0.002], [0.00401, 0.002], [0.006, 0.002], [0.009, 0.001]);
 const walked = line('WALKING', [0.009, 0.001], [0.01, 0.0005]);
 const back = line('TRAIN', [0.01, 0.0005], [0.005, -0.001], [0.001, 0]);
-const tripAlong = (sections: Trip['sections'], ...stops: Position[]): Trip =>
-  ({
-    id: 'a<b',
-    start_ts: 0,
-    end_ts: 0,
-    sections,
-    stops: stops.map((enter_loc) => ({ enter_loc })),
-  }) as unknown as Trip;
+function tripAlong(sections: Trip['sections'], ...positions: Position[]): Trip {
+  const stops = positions.map((enter_loc) => ({ enter_loc }));
+  return { id: 'a<b', start_ts: 0, end_ts: 0, sections, stops } as unknown as Trip;
+}
 const home = { position: [0.001, 0] as Position, mark: 'Home' };
 const work = { position: [0.01, 0.0005] as Position, mark: 'Work <1>' };
 const others = [alongLatitude(0.0005, 0, 0.0002, 0.0003, 0.01), alongLatitude(1, 1, 1.1)];
+const there = tripAlong([walked, rode], [0.009, 0.001]);
 
 it.each<[string, Parameters<typeof dayMap>]>([
   ['places-in-the-north', [[], placesAt([0, 50], [0.001, 50.02]), words]],
   ['tiles', [[], placesAt([13.4, 52.5], [13.42, 52.51]), words, { ...tiles, minZoom: 3 }]],
   ['world-repeats-tiles', [[], placesAt([-170, 60], [170, -60]), words, tiles]],
-  [
-    'trips',
-    [
-      [tripAlong([walked, rode], [0.009, 0.001]), tripAlong([back])],
-      [home, work],
-      words,
-      null,
-      { others, isLinked: true },
-    ],
-  ],
+  ['trips', [[there, tripAlong([back])], [home, work], words, null, { others, isLinked: true }]],
 ])('test/fixtures/maps/%s.svg has every part at its place', (name, drawn) => {
   expectFixture(`maps/${name}.svg`, dayMap(...drawn));
 });
@@ -122,17 +102,9 @@ it('the label of a ring is at the first angle where no line is in its way, or le
   const free = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].filter((count) => labelWith(...blocked(count)) === labels[count]);
   expect(free).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
   expect(labelWith(...blocked(12))).toBeUndefined();
-  for (const [x, y, place] of [
-    [279.8, 100.5, 0],
-    [279.6, 100.5, 1],
-    [239.6, 100.5, 0],
-    [239.8, 100.5, 1],
-    [259.7, 109.6, 0],
-    [259.7, 109.4, 1],
-    [259.7, 91.4, 0],
-    [259.7, 91.6, 1],
-  ] as const)
-    expect([x, y, labelWith(onMap(x, y))]).toEqual([x, y, labels[place]]);
+  const angleAt = (x: number, y: number) => labels.indexOf(labelWith(onMap(x, y))!);
+  expect([279.8, 279.6, 239.6, 239.8].map((x) => angleAt(x, 100.5))).toEqual([0, 1, 0, 1]);
+  expect([109.6, 109.4, 91.4, 91.6].map((y) => angleAt(259.7, y))).toEqual([0, 1, 0, 1]);
 });
 
 it.each([
@@ -140,14 +112,11 @@ it.each([
   [256.6, 100.5, 0, 'x="137.2" y="104.5"'],
   [143.5, 100.5, 1, 'x="24.1" y="104.5"'],
   [143.4, 100.5, 1, 'x="255.6" y="63.7"'],
-])(
-  'the label of the second ring around %d, %d, with %d angles blocked, is inside of the map',
-  (x, y, count, expected) => {
-    const blocked = [119.4, -119.4].slice(0, count).map((east) => onMap(x + east, y));
-    const svg = mapThrough([onMap(x, y), ...blocked], placesAt(onMap(x, y)));
-    expect(/class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">400 m/.exec(svg)?.[1]).toBe(expected);
-  },
-);
+])('the label of the second ring around %d, %d, with %d angles blocked, is inside', (x, y, count, expected) => {
+  const blocked = [119.4, -119.4].slice(0, count).map((east) => onMap(x + east, y));
+  const svg = mapThrough([onMap(x, y), ...blocked], placesAt(onMap(x, y)));
+  expect(/class="t2 rt" (x="[\d.]+" y="[\d.]+") text-anchor="middle">400 m/.exec(svg)?.[1]).toBe(expected);
+});
 
 it.each([
   [36, 'middle'],
@@ -159,9 +128,10 @@ it.each([
   expect(/class="pn".*?text-anchor="(\w+)"/.exec(svg)![1]).toBe(anchor);
 });
 
-/** Where the names of places are, and their anchor. */
-const namesIn = (svg: string): string[] =>
-  [...svg.matchAll(/class="pn" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/g)].map((one) => one.slice(1).join(' '));
+/** What a pattern captures at each place where it is found. */
+const capturedIn = (svg: string, pattern: RegExp): string[] =>
+  [...svg.matchAll(pattern)].map((one) => one.slice(1).join(' '));
+const namesIn = (svg: string): string[] => capturedIn(svg, /class="pn" x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)"/g);
 
 /** The labels of one letter beside the place at 200, 100.5: left and upper edge of 12 x 16 units, and their text. */
 const labels = [
@@ -208,15 +178,9 @@ it.each([
 it('another trip is drawn if a part of it is inside of the map', () => {
   const isDrawn = (x: number, y: number) =>
     mapThrough([], [], undefined, { others: [[onMap(x, y), onMap(x, y)]] }).includes('others');
-  const spots = [
-    [0, 100],
-    [400, 100],
-    [200, 0],
-    [200, 201],
-  ] as const;
-  expect(spots.map(([x, y]) => isDrawn(x, y))).toEqual([false, false, false, false]);
-  const inside = spots.map(([x, y]) => isDrawn(x + (200 - x) / 2000, y + (100 - y) / 1000));
-  expect(inside).toEqual([true, true, true, true]);
+  const atEdges = (by: number) => [isDrawn(by, 100), isDrawn(400 - by, 100), isDrawn(200, by), isDrawn(200, 201 - by)];
+  expect(atEdges(0)).toEqual([false, false, false, false]);
+  expect(atEdges(0.1)).toEqual([true, true, true, true]);
 });
 
 it.each([
@@ -228,21 +192,22 @@ it.each([
 });
 
 it('a line continues across the date line, in both directions', () => {
-  const scaleOf = (...east: number[]) =>
-    /class="rt" x="[\d.]+" y="3">(.*?)</.exec(
-      dayMap([tripAlong([line('CAR', ...alongLatitude(0, ...east))])], [], words),
-    )![1];
+  const scaleOf = (...east: number[]) => {
+    const svg = dayMap([tripAlong([line('CAR', ...alongLatitude(0, ...east))])], [], words);
+    return /class="rt" x="[\d.]+" y="3">(.*?)</.exec(svg)![1];
+  };
   expect([scaleOf(179.995, -179.995), scaleOf(-179.995, 179.995), scaleOf(0, 0.01)]).toEqual(Array(3).fill('200 m'));
 });
 
 /** `class x width` of each part. */
 const rectsOf = (svg: string): string[] =>
-  [...svg.matchAll(/<rect (?:class|fill)="([^"]+)".*? x="([^"]+)".*? width="([^"]+)"/g)].map((one) =>
-    one.slice(1).join(' '),
-  );
+  capturedIn(svg, /<rect (?:class|fill)="([^"]+)".*? x="([^"]+)".*? width="([^"]+)"/g);
+const t = textsFor(['en']);
+/** A day without trips, which is final. */
+const emptyDay = (from: number, to: number) =>
+  ({ observed: { from, to }, trips: [], completeUntil: to }) as unknown as ShownDay;
 
 it('the bar of a day has its parts, hours and texts at their times', () => {
-  const t = textsFor(['en']);
   const start = Date.UTC(2024, 9, 26, 22) / 1000; // 25 hours in Berlin: at 3 the clock shows 2 again
   const at = (hours: number): number => start + hours * 3600;
   const observed = { from: at(0), to: at(25) };
@@ -258,19 +223,14 @@ it('the bar of a day has its parts, hours and texts at their times', () => {
     { kind: 'gap', from: at(7.5), to: at(25), reason: 'before joining' },
   ] as unknown as DayItem[];
   const svg = dayBar(day, items, t).text;
-  const [bands, trips] = [
-    'band home 10% 10.00%, hole 20% 4.00%, band home 24% 6.00%',
-    'on car 0% 4.00%, on walking 4%',
-  ];
-  expect(rectsOf(svg).join(', ')).toBe(`${bands}, ${trips} 6.00%, url(#draft) 24% 6.00%`);
-  const texts = [...svg.matchAll(/<text x="([^"]+)" y="22" text-anchor="middle">(.*?)<\/text>/g)];
-  const named = texts.map(([, x, name]) => `${x} ${name}`).join(', ');
-  expect(named).toBe(`15.00% Home, 27.00% H, 65.00% ${t.me.inBar.outside['before joining']}`);
-  const ticks = [...svg.matchAll(/class="tick" x1="([^"]+)".*?y2="(\d+)"/g)].map(([, x, y]) => `${x} ${y}`);
+  const bands = 'band home 10% 10.00%, hole 20% 4.00%, band home 24% 6.00%';
+  const trips = 'on car 0% 4.00%, on walking 4% 6.00%';
+  expect(rectsOf(svg).join(', ')).toBe(`${bands}, ${trips}, url(#draft) 24% 6.00%`);
+  const named = capturedIn(svg, /<text x="([^"]+)" y="22" text-anchor="middle">(.*?)<\/text>/g);
+  expect(named).toEqual(['15.00% Home', '27.00% H', `65.00% ${t.me.inBar.outside['before joining']}`]);
+  const ticks = capturedIn(svg, /class="tick" x1="([^"]+)".*?y2="(\d+)"/g);
   expect(ticks.join(', ')).toBe('0% 40, 16% 37, 28% 40, 40% 37, 52% 40, 64% 37, 76% 40, 88% 37, 100% 40');
-  const numbers = [...svg.matchAll(/class="t2" x="([^"]+)" y="52" text-anchor="(\w+)">(\d+)/g)].map((one) =>
-    one.slice(1).join(' '),
-  );
+  const numbers = capturedIn(svg, /class="t2" x="([^"]+)" y="52" text-anchor="(\w+)">(\d+)/g);
   expect(numbers.join(', ')).toBe('0% start 0, 28% middle 6, 52% middle 12, 76% middle 18, 100% end 24');
   expect(svg).toContain(`00:00 ${t.me.inBar.trip(t.me.mode('CAR'))}, 02:30 Home, 04:00 ${t.me.inBar.not}, 05:00 Home`);
   const row = dayBar(day, items, t, true).text;
@@ -278,11 +238,9 @@ it('the bar of a day has its parts, hours and texts at their times', () => {
 });
 
 it('a gap is named in the bar if it takes more than half of the day, a place if its name or mark has room', () => {
-  const t = textsFor(['en']);
-  const day = { observed: { from: 0, to: 10_000 }, trips: [], completeUntil: 10_000 } as unknown as ShownDay;
   const namesOf = (item: object, to: number, isRow = false) => {
-    const svg = dayBar(day, [{ from: 0, to, ...item }] as unknown as DayItem[], t, isRow).text;
-    return [...svg.matchAll(/y="22" text-anchor="middle">(.*?)</g)].map((one) => one[1]).join();
+    const svg = dayBar(emptyDay(0, 10_000), [{ from: 0, to, ...item }] as unknown as DayItem[], t, isRow).text;
+    return capturedIn(svg, /y="22" text-anchor="middle">(.*?)</g).join();
   };
   const silent = { kind: 'gap', reason: 'silent' };
   expect([5000, 5001].map((to) => namesOf(silent, to))).toEqual(['', 'not recorded']);
@@ -298,20 +256,18 @@ it('a gap is named in the bar if it takes more than half of the day, a place if 
 });
 
 it('a long text in the row of a month is left out where it would reach into the date', () => {
-  const day = { observed: { from: 0, to: 10_000 }, trips: [], completeUntil: 10_000 } as unknown as ShownDay;
   const gap = { kind: 'gap', reason: 'silent', from: 0 };
-  const isNamed = (to: number, language: string): boolean =>
-    dayBar(day, [{ ...gap, to }] as unknown as DayItem[], textsFor([language]), true).text.includes('</text>');
+  const isNamed = (to: number, language: string): boolean => {
+    const items = [{ ...gap, to }] as unknown as DayItem[];
+    return dayBar(emptyDay(0, 10_000), items, textsFor([language]), true).text.includes('</text>');
+  };
   expect([5100, 7000, 7100].map((to) => isNamed(to, 'de'))).toEqual([false, false, true]);
   expect([5000, 5100].map((to) => isNamed(to, 'en'))).toEqual([false, true]);
 });
 
 it('the hours of a day that begins late or is short are shown as far as they exist', () => {
-  const t = textsFor(['en']);
-  const ticksOf = (from: number, to: number) => {
-    const day = { observed: { from, to }, trips: [], completeUntil: to } as unknown as ShownDay;
-    return [...dayBar(day, [], t).text.matchAll(/class="tick" x1="([^"]+)"/g)].map((one) => one[1]).join(' ');
-  };
+  const ticksOf = (from: number, to: number) =>
+    capturedIn(dayBar(emptyDay(from, to), [], t).text, /class="tick" x1="([^"]+)"/g).join(' ');
   expect(ticksOf(0, 86_400)).toBe('0% 12.5% 25% 37.5% 50% 62.5% 75% 87.5% 100%');
   expect(ticksOf(7200, 86_400)).toBe('4.55% 18.18% 31.82% 45.45% 59.09% 72.73% 86.36% 100%');
 });

@@ -100,21 +100,18 @@ it.each<[where: string, colourOf: (style: ModeStyle) => string, papers: string[]
   ['dark pages', (style) => style.dark, ['#121417'], 19.99, 4.5],
   // A terminal may be black or white, which leaves less room.
   ['terminals', (style) => ofTerminal(style.terminal), ['#000000', '#ffffff'], 15, 3],
-])(
-  'colours of modes on %s have enough contrast, and colour-blind people can distinguish them',
-  (_, colourOf, papers, least, ratio) => {
-    for (const style of modeStyles)
-      for (const paper of papers)
-        expect(contrast(colourOf(style), paper), `contrast of ${style.name} to ${paper}`).toBeGreaterThanOrEqual(ratio);
-    for (const [eye, seen] of Object.entries(eyes))
-      for (const [i, a] of modeStyles.entries())
-        for (const b of modeStyles.slice(0, i)) {
-          const [left, right] = [a, b].map((style) => lab(times(seen, light(colourOf(style)))));
-          const apart = Math.hypot(...left!.map((x, k) => x - right![k]!));
-          expect(apart, `CIE Lab from ${a.name} to ${b.name}, cones: ${eye}`).toBeGreaterThan(least);
-        }
-  },
-);
+])('colours of modes on %s have contrast, for colour-blind people too', (_, colourOf, papers, least, ratio) => {
+  for (const style of modeStyles)
+    for (const paper of papers)
+      expect(contrast(colourOf(style), paper), `contrast of ${style.name} to ${paper}`).toBeGreaterThanOrEqual(ratio);
+  for (const [eye, seen] of Object.entries(eyes))
+    for (const [i, a] of modeStyles.entries())
+      for (const b of modeStyles.slice(0, i)) {
+        const [left, right] = [a, b].map((style) => lab(times(seen, light(colourOf(style)))));
+        const apart = Math.hypot(...left!.map((x, k) => x - right![k]!));
+        expect(apart, `CIE Lab from ${a.name} to ${b.name}, cones: ${eye}`).toBeGreaterThan(least);
+      }
+});
 
 it.each<[string, (style: ModeStyle) => unknown]>([
   ['line', ({ dash, core }) => JSON.stringify([dash, core])],
