@@ -23,6 +23,7 @@ const call = { t, csrf: 'secret', query: {} } as PersonCall;
 const day = '2016-05-17';
 const zone = 'America/Los_Angeles';
 const midnight = Date.parse(`${day}T07:00:00Z`) / 1000;
+const observed = { day, from: midnight, to: midnight + 86_400 };
 
 /** The hidden fields of each form, without its secret, and the clock that it proposes. */
 function forms(value: MarkupValue): Record<string, string>[] {
@@ -42,9 +43,8 @@ function answers(value: MarkupValue): string[] {
 }
 
 function tripAt(ts: number, lengths: number[] = [600]): Trip {
-  const sections = lengths.map((duration, i) => {
-    return { mode: i % 2 ? 'WALKING' : 'CAR', after: i * 1000, duration, distance: 100 * (i + 1) };
-  });
+  const modes = ['CAR', 'WALKING', 'CAR'];
+  const sections = lengths.map((duration, i) => ({ mode: modes[i]!, duration, distance: 100 * (i + 1) }));
   return madeTrip(ts, sections, zone).trip!;
 }
 const stop = (enter_ts: number, duration: number) =>
@@ -65,8 +65,8 @@ describe('the forms of a trip', () => {
       { day, kind: 'join', ts: String(midnight + 33_300) },
       { day, kind: 'split', trip_ts: middle, correct: trip.id, clock: '10:11' },
     ]);
-    expect(forms(tripForms(call, trip, null, shown, choices)).map(({ kind }) => kind)).not.toContain('join');
     const asked = (query: object) => tripForms({ ...call, query } as PersonCall, trip, null, shown, choices);
+    expect(forms(asked({})).map(({ kind }) => kind)).not.toContain('join');
     expect(forms(asked({ clock: '10:05' })).at(-1)).toMatchObject({ clock: '10:05' });
     const opened = [{}, { clock: '10:05' }].map((query) => asked(query).text.split('<details open>').length - 1);
     expect(opened).toEqual([1, 2]);
@@ -112,7 +112,6 @@ describe('the forms of a stay and of a gap', () => {
     item({ kind: 'gap', reason: 'phone off', here: place(), there: place(), ...more }) as Stretch<'gap'>;
   type Stretch<Kind> = Extract<DayItem, { kind: Kind }>;
   const dayOf = (placeAt: ShownDay['placeAt'], ...trips: Trip[]) => {
-    const observed = { day, from: midnight, to: midnight + 86_400 };
     const spans = [0, 30_000, 50_000].map((ts) => ({ kind: 'staying', from: midnight + ts, to: midnight + ts + 9000 }));
     const around = { before: null, after: tripAt(midnight + 90_000), now };
     return { observed: { ...observed, spans }, trips, ...around, placeAt } as unknown as ShownDay;
@@ -151,11 +150,8 @@ describe('the forms of a stay and of a gap', () => {
     const sent: Record<string, string> = { from: '01:10', to: '01:20', mode: 'bus', km: '2,5' };
     for (const query of [{ correct }, { correct, ...sent }] as Record<string, string>[]) {
       const { from = '01:00', to = '02:00', mode, km = '' } = query;
-      const html = [
-        stayForms({ ...call, query } as PersonCall, stayAt(), zoned),
-        gapForms({ ...call, query } as PersonCall, gapAt(), zoned),
-      ];
-      for (const one of html) {
+      const asked = { ...call, query } as PersonCall;
+      for (const one of [stayForms(asked, stayAt(), zoned), gapForms(asked, gapAt(), zoned)]) {
         expect(forms(one)).toEqual([{ ...bounds, from, to }]);
         expect(answers(one).filter((answer) => answer.startsWith('*'))).toEqual(mode === undefined ? [] : ['*bus']);
         expect(answers(one)).not.toContain('');
@@ -167,7 +163,6 @@ describe('the forms of a stay and of a gap', () => {
 
 const trip = tripAt(midnight + 36_000, [600, 400, 500]);
 const other = tripAt(midnight + 50_000);
-const observed = { day, from: midnight, to: midnight + 86_400 };
 const shown = { observed, trips: [other, trip] } as unknown as ShownDay;
 const flagged = (flag: Partial<Flagged>): Flagged =>
   ({ flag: 'x', of: 'trip', id: '', from: 0, to: 0, ...flag }) as Flagged;
@@ -189,13 +184,13 @@ it('answers to a flag are about the section that it names, else about the longes
 
 it('the answers to a flag exclude the flagged time of the day if the flag names no trip, or a place', () => {
   const aside = (flag: Partial<Flagged>) => forms(flagAnswers(call, flagged(flag), shown));
-  const of = (start_ts: number, end_ts: number) => [
-    { day, kind: 'set_aside', start_ts: String(start_ts), end_ts: String(end_ts) },
+  const of = ({ from, to }: { from: number; to: number }) => [
+    { day, kind: 'set_aside', start_ts: String(from), end_ts: String(to) },
   ];
-  const [from, to] = [midnight - 500, midnight + 90_000];
-  expect(aside({ of: 'day', id: 'none', from, to })).toEqual(of(observed.from, observed.to));
+  const around = { from: midnight - 500, to: midnight + 90_000 };
+  expect(aside({ of: 'day', id: 'none', ...around })).toEqual(of(observed));
   const inside = { from: midnight + 60, to: midnight + 3600 };
-  expect(aside({ of: 'place', id: trip.id, ...inside })).toEqual(of(inside.from, inside.to));
+  expect(aside({ of: 'place', id: trip.id, ...inside })).toEqual(of(inside));
   expect(flagAnswers(call, flagged({ of: 'day', from: midnight - 9, to: midnight }), shown)).toBe(false);
 });
 
@@ -205,8 +200,7 @@ it('the answers to a flag lead to the list of corrections if later data contradi
 });
 
 it('the list of a day has the active corrections that overlap it, each with its undo', () => {
-  const observed = { day, from: midnight, to: midnight + 86_400, spans: [] };
-  const shown = { observed, trips: [], before: null, after: null, now };
+  const shown = { observed: { ...observed, spans: [] }, trips: [], before: null, after: null, now };
   const standing = (correction: object, effect = 'applied') =>
     ({ effect, correction }) as unknown as CorrectionStanding;
   const standings = [
@@ -238,10 +232,8 @@ describe('on a server', () => {
     browser = await signedIn(kit.store, ada);
   });
   const correct = async (fields: object) => {
-    const texts = Object.entries(fields).map(([name, value]) => [name, String(value)]);
     const { csrf, Cookie } = browser;
-    const sent = { csrf, day, ...Object.fromEntries(texts) };
-    const { status, headers } = await kit.form('/me/correct', sent, { Cookie });
+    const { status, headers } = await kit.form('/me/correct', { csrf, day, ...fields }, { Cookie });
     return [status, headers.get('location')];
   };
   const stated = async () =>

@@ -9,7 +9,6 @@ import { openStoreIn } from '../support/store.ts';
 
 export type Pages = Awaited<ReturnType<typeof openPages>>;
 
-/** What is simulated for the study sunny. */
 interface Simulated {
   users: number;
   days: number;
@@ -18,11 +17,9 @@ interface Simulated {
   create?: readonly string[];
   /** Simulates people whose phones work well, from this day on, in place of the mixed people of `--study`. */
   well?: { seed: string; from: string };
-  /** Parts of the server that differ. */
   parts?: Partial<AppParts>;
 }
 
-/** The hidden fields of a form. */
 export const hiddenFields = (form: string): Record<string, string> =>
   Object.fromEntries(
     [...form.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g)].map(([, name, value]) => [name!, value!]),

@@ -29,7 +29,13 @@ function gpx(): string {
 const text = async (path: string): Promise<string> => (await pages.get(path, pages.person)).text();
 const upload = (file: Blob | null, person = pages.person): Promise<Response> =>
   pages.send('/me/data', '/me/import"', file === null ? {} : { file }, person);
-const where = (answer: Response): [number, string | null] => [answer.status, answer.headers.get('location')];
+/** How the page reports the import of a file. */
+async function doneAfter(...file: Parameters<typeof upload>): Promise<string> {
+  const { status, headers } = await upload(...file);
+  expect([status, headers.get('location')]).toEqual([303, expect.stringMatching(/^\/me\/data\?done=\w+#import$/)]);
+  return /done=(\w+)/.exec(headers.get('location')!)![1]!;
+}
+const ride = () => new File([gpx()], 'a.gpx');
 const pressUndo = async (): Promise<void> => {
   now += 60;
   expect((await pages.send('/me/data', '/me/import/undo', {}, pages.person)).status).toBe(303);
@@ -45,7 +51,7 @@ const tripsWeekAgo = async (): Promise<number> => {
 it('imports a file, excludes its entries, and includes them again', async () => {
   expect(await tripsWeekAgo()).toBe(0);
   const file = new File([gpx()], '../../my ride.gpx');
-  expect(where(await upload(file))).toEqual([303, '/me/data?done=import#import']);
+  expect(await doneAfter(file)).toBe('import');
   expect(await text('/me/data?done=import')).toMatch(/my ride.gpx<[\s\S]*12[12] records added, 0 known before, 0 not/);
   expect(await tripsWeekAgo()).toBe(1);
 
@@ -61,14 +67,12 @@ it('imports a file, excludes its entries, and includes them again', async () => 
 
 it('reports the problem of a file, and reads no file of a form of another site', async () => {
   const before = await pages.store.counts(user);
-  expect(where(await upload(new File(['hello'], 'a.txt')))[1]).toBe('/me/data?done=format#import');
+  expect(await doneAfter(new File(['hello'], 'a.txt'))).toBe('format');
   expect(await text('/me/data?done=format&lang=de')).toContain(languages.de!.imports.problems.format);
-  expect(where(await upload(null))[1]).toBe('/me/data?done=none#import');
-  expect(where(await upload(new File([], '')))[1]).toBe('/me/data?done=none#import');
-  expect(where(await upload(new File([], 'a.gpx')))[1]).toBe('/me/data?done=damaged#import');
-  const forged = { csrf: 'x', file: new File([gpx()], 'a.gpx') };
-  const foreign = await pages.send('/me/data', '/me/import"', forged, pages.person);
-  expect(foreign.status).toBe(403);
+  for (const none of [null, new File([], '')]) expect(await doneAfter(none)).toBe('none');
+  expect(await doneAfter(new File([], 'a.gpx'))).toBe('damaged');
+  const forged = { csrf: 'x', file: ride() };
+  expect((await pages.send('/me/data', '/me/import"', forged, pages.person)).status).toBe(403);
   expect(await pages.store.counts(user)).toEqual(before);
 });
 
@@ -101,30 +105,26 @@ it.each<[kind: keyof Texts['imports']['problems'], name: string, content: string
   ['empty', 'plan.gpx', '<gpx><wpt lat="38.5" lon="-7.9"/></gpx>'],
   ['zone', 'clock.csv', rowsOf(`${day} 08:00:00,38.57,-7.9,,`)],
   ['speeds', 'fast.csv', rowsOf(...fast)],
-])(
-  'names the problem %s of %s in the language of the reader, and logs the message',
-  async (kind, name, content, shown = name) => {
-    const log = vi.spyOn(silentLog, 'write');
-    expect(where(await upload(new File([content], name)))[1]).toBe('/me/data?done=problem#import');
-    const logged = log.mock.calls.map((call) => call.join(' '));
-    log.mockRestore();
-    expect(logged).toContainEqual(expect.stringContaining(`WARNING UUID ${user}: problem of an imported file: `));
-    expect(logged.join()).not.toContain('@example.org');
-    for (const [language, { imports }] of Object.entries(languages)) {
-      const page = await text(`/me/data?done=problem&lang=${language}`);
-      expect(problemsIn(page)).toEqual([imports.problemOf(shown, 0, imports.problems[kind])]);
-      expect([page.includes(imports.failed.problem), page.includes(imports.done)]).toEqual([true, false]);
-    }
-  },
-);
+])('names the problem %s of %s in each language, and logs the message', async (kind, name, content, shown = name) => {
+  const log = vi.spyOn(silentLog, 'write');
+  expect(await doneAfter(new File([content], name))).toBe('problem');
+  const logged = log.mock.calls.map((call) => call.join(' '));
+  log.mockRestore();
+  expect(logged).toContainEqual(expect.stringContaining(`WARNING UUID ${user}: problem of an imported file: `));
+  expect(logged.join()).not.toContain('@example.org');
+  for (const [language, { imports }] of Object.entries(languages)) {
+    const page = await text(`/me/data?done=problem&lang=${language}`);
+    expect(problemsIn(page)).toEqual([imports.problemOf(shown, 0, imports.problems[kind])]);
+    expect([page.includes(imports.failed.problem), page.includes(imports.done)]).toEqual([true, false]);
+  }
+});
 
-/** The problems that a page shows of the last import. */
 const problemsIn = (page: string): string[] =>
   /id="import">.*?<li class="stated"><span>(.*?)<\/span>/s.exec(page)![1]!.split('<br>').slice(1);
 
 it('shows each kind of problem once for an archive with many files', async () => {
-  const file = (name: string, content: string) => ({ name, content: Buffer.from(content) });
-  const files = [file('a.gpx', '<gpx><trk>'), file('b.gpx', gpx()), file('c.gpx', '<gpx>'), file('d.gpx', '<gpx/>')];
+  const contents = { 'a.gpx': '<gpx><trk>', 'b.gpx': gpx(), 'c.gpx': '<gpx>', 'd.gpx': '<gpx/>' };
+  const files = Object.entries(contents).map(([name, content]) => ({ name, content: Buffer.from(content) }));
   await upload(new File([zip(...files)], 'all.zip'));
   expect(problemsIn(await text('/me/data?lang=de'))).toEqual([
     expect.stringMatching(/^all.zip\/a.gpx und 1 weitere Datei: Beschädigt oder unvollständig; .* Kopie hinzu\.$/),
@@ -142,28 +142,28 @@ it('lets others import while a slow sender sends a file', async () => {
   const headers = { Cookie: pages.person, 'Content-Type': 'multipart/form-data; boundary=b' };
   const sent = pages.request('/me/import', { method: 'POST', headers, body, duplex: 'half' } as RequestInit);
   await expect.poll(() => body.locked).toBe(true);
-  expect(where(await upload(new File([gpx()], 'a.gpx')))[1]).toBe('/me/data?done=import#import');
+  expect(await doneAfter(ride())).toBe('import');
   end();
   expect((await sent).status).toBe(403); // without the secret of the form
 });
 
 it('lets a person who just imported wait for others who asked within the last ten minutes', async () => {
   const other = await pages.openAs('sim-demo-2@example.org');
-  const imports = async (person: string): Promise<string> => {
+  const imports = (person: string): Promise<string> => {
     now += 10;
-    return /done=(\w+)/.exec(where(await upload(new File([gpx()], 'a.gpx'), person))[1]!)![1]!;
+    return doneAfter(ride(), person);
   };
   const whileImporting = async (work: () => Promise<void>): Promise<void> => {
-    let go = (): void => {};
-    const held = new Promise<void>((resolve) => {
+    let go = (_: Record<string, never>): void => {};
+    const held = new Promise<Record<string, never>>((resolve) => {
       go = resolve;
     });
-    const merge = vi.spyOn(pages.store.profiles, 'merge').mockImplementationOnce(async () => held.then(() => ({})));
+    const merge = vi.spyOn(pages.store.profiles, 'merge').mockImplementationOnce(() => held);
     const first = imports(pages.person);
     await until(() => merge.mock.calls.length > 0);
     merge.mockRestore();
     await work();
-    go();
+    go({});
     expect(await first).toBe('import');
   };
   await whileImporting(async () => expect(await imports(other)).toBe('busy'));
@@ -177,9 +177,9 @@ it('lets a person who just imported wait for others who asked within the last te
 
 it('ends an import that takes too long, with a message', async () => {
   const timeout = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort());
-  const to = where(await upload(new File([gpx()], 'a.gpx')))[1]!;
+  expect(await doneAfter(ride())).toBe('long');
   timeout.mockRestore();
-  expect([to, await text(to)]).toEqual(['/me/data?done=long#import', expect.stringContaining('add it again')]);
+  expect(await text('/me/data?done=long')).toContain('add it again');
 });
 
 it('reads fields and the file of a form as browsers send it, for any content of the file', () => {

@@ -176,17 +176,11 @@ it('signing in always makes a new session, and behind TLS a cookie with the pref
   const chosen = { cookie: 'mobility-days=chosen-by-somebody-else', csrf: '' };
   const answer = await openLink(await link(), chosen);
   expect(answer.headers.get('set-cookie')).toMatch(/^mobility-days=[\w-]{43};/);
-  for (const [proto, isSecure] of [
-    ['https', true],
-    ['https, http', true],
-    ['HTTPS', true],
-    ['http, https', false],
-  ] as const) {
-    const { headers } = await openLink(await link(), nobody, { 'X-Forwarded-Proto': proto });
-    const cookie = headers.get('set-cookie')!;
-    expect([proto, /^__Host-mobility-days=.*; Secure$/.test(cookie)]).toEqual([proto, isSecure]);
-    expect(cookie.startsWith('mobility-days=')).toBe(!isSecure);
-  }
+  const cookieBehind = async (proto: string): Promise<string> =>
+    (await openLink(await link(), nobody, { 'X-Forwarded-Proto': proto })).headers.get('set-cookie')!;
+  for (const proto of ['https', 'https, http', 'HTTPS'])
+    expect(await cookieBehind(proto), proto).toMatch(/^__Host-mobility-days=.*; Secure$/);
+  expect(await cookieBehind('http, https')).toMatch(/^mobility-days=(?!.*Secure)/);
 });
 
 it('signing out other browsers ends their sessions and unused links, and signing out clears cached maps', async () => {
@@ -215,7 +209,6 @@ it('five wrong passwords from a network lock an account for it for 15 minutes, w
   clock = now;
 });
 
-/** Signs a manager in from an address. */
 async function fromWith(remoteAddress: string, name: string, given: string): Promise<Response> {
   const body = String(new URLSearchParams({ name, password: given }));
   const incoming = Object.assign(Readable.from([Buffer.from(body)]), { socket: { remoteAddress } });

@@ -9,7 +9,6 @@ beforeAll(async () => {
   pages = await openPages({ users: 7, days: 14, now: () => now, create });
 });
 
-/** Moves the clock, and signs in again. */
 async function at(ts: number): Promise<void> {
   now = ts;
   await pages.signIn();
