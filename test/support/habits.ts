@@ -97,15 +97,8 @@ export function inventedLife(seed: string | number, days = 60): LabelledTraits[]
       const reported = random.chance(sensing) ? sensed[mode]! : random.pick(Object.values(sensed));
       if (random.chance(diligence)) {
         const start_ts = monday + date * day + minute * 60;
-        trips.push({
-          start_ts,
-          start: near(places[at]!),
-          end: near(places[to]!),
-          minute: Math.floor(minute) % 1440,
-          weekend,
-          mode: reported,
-          labels,
-        });
+        const ends = { start: near(places[at]!), end: near(places[to]!) };
+        trips.push({ start_ts, ...ends, minute: Math.floor(minute) % 1440, weekend, mode: reported, labels });
       }
       at = to;
       minute += random.between(60, 400);

@@ -1,6 +1,6 @@
 // A small trip with everything in it, for tests of what is made from trips.
-import { analyse } from '../../src/analysis/analyse.ts';
 import type { TripRecord } from '../../src/model/trip.ts';
+import { linksOf } from '../analysis/kit.ts';
 import { motions, moving } from './phone.ts';
 
 export const userId = '6f1f2f0e-9d3b-4f0e-8a4c-3f6f0d8f2b11';
@@ -24,13 +24,5 @@ export function workday(): TripRecord[] {
     ...motions(635, 1505, 'IN_VEHICLE'),
     ...motions(20_000, 20_880, 'IN_VEHICLE'),
   ];
-  const { records } = analyse({
-    userId,
-    locations,
-    motions: readings,
-    events: [],
-    carry: null,
-    loadedUntil: Number.POSITIVE_INFINITY,
-  });
-  return records;
+  return linksOf({ userId, locations, motions: readings });
 }
