@@ -19,19 +19,19 @@ const placeOf = (trip: TripFeatureCollection, kind: 'start_place' | 'end_place')
   const found = trip.features.find((f) => 'properties' in f && f.properties?.feature_type === kind);
   return { id: (found as { id: string }).id, ...(found as { properties: Properties }).properties };
 };
-const incidentsIn = (trip: TripFeatureCollection | undefined): unknown[] =>
-  trip!.features.flatMap((f) =>
-    'properties' in f && f.properties?.feature_type === 'incident' ? [f.properties.stress] : [],
-  );
+const first = '2023-11-14';
 
-/** A user whose phone recorded this. */
 async function userWith(...recorded: Entry[][]) {
   const user = await newUser(store);
   const chain = await chainAfter(store, user, recorded.flat());
-  return { user, chain, tripsOf: (on: string) => readTripsOfDay(store, user, on) };
+  const tripsOf = (on: string) => readTripsOfDay(store, user, on);
+  /** Of the first trip, their stress. */
+  const incidents = async (): Promise<unknown[]> => {
+    const features = (await tripsOf(first))[0]!.features.flatMap((f) => ('properties' in f ? f.properties : []));
+    return features.flatMap((own) => (own?.feature_type === 'incident' ? [own.stress] : []));
+  };
+  return { user, chain, tripsOf, incidents };
 }
-const all = { from: '2023-11-01', to: '2023-11-30' };
-const first = '2023-11-14';
 
 it('the trips of a day are empty for a day without trips and for an unknown user', async () => {
   const { tripsOf } = await userWith(pushedRide(android, 0, 0));
@@ -63,7 +63,7 @@ it('over the date line, the next trip is the next in time, not the next of the s
   const rides = [apia, pago, apia, pago].map((phone, i) => pushedRide(phone, i * hour, i * 6000));
   const { user, chain, tripsOf } = await userWith(...rides);
   expect(new Set(chain.map((link) => link.day)).size).toBe(2);
-  for (const [name, trips] of await readTripsOfDays(store, user, all)) {
+  for (const [name, trips] of await readTripsOfDays(store, user, { from: '2023-11-01', to: '2023-11-30' })) {
     expect(await tripsOf(name)).toEqual(trips);
     for (const trip of trips) {
       const next = chain[chain.findIndex((link) => link.id === trip.id) + 1];
@@ -79,27 +79,27 @@ const marked = (data: JsonObject[]): Entry[] =>
   data.map((one, i) => pushed(android, 'manual/incident', 9000 + i, { ts: t0 + 100, ...one }));
 
 it('incidents within the time of the trip are shown, both ends included', async () => {
-  const { user, chain, tripsOf } = await userWith(ride, [stressed(500, 3, 9000), stressed(100, 2, 9002)]);
+  const { user, chain, incidents } = await userWith(ride, [stressed(500, 3, 9000), stressed(100, 2, 9002)]);
   const [start, end] = [chain[0]!.start_ts - t0, chain[0]!.end_ts - t0];
-  await put(store, user, [stressed(start, 1, 9001), stressed(start - 1, 9, 9003)]);
-  await put(store, user, [stressed(end, 4, 9004), stressed(end + 1, 9, 9005)]);
-  expect(incidentsIn((await tripsOf(first))[0])).toEqual([1, 2, 3, 4]);
+  const atEdges = [stressed(start, 1, 9001), stressed(start - 1, 9, 9003), stressed(end, 4, 9004)];
+  await put(store, user, [...atEdges, stressed(end + 1, 9, 9005)]);
+  expect(await incidents()).toEqual([1, 2, 3, 4]);
 });
 
 it('incidents still in the usercache are shown too, and the newer content of one pushed again', async () => {
-  const { user, tripsOf } = await userWith(ride, [stressed(100, 10, 9000)]);
+  const { user, incidents } = await userWith(ride, [stressed(100, 10, 9000)]);
   await put(store, user, [stressed(100, 80, 9000), stressed(200, 20, 9001)]);
-  expect(incidentsIn((await tripsOf(first))[0])).toEqual([80, 20]);
+  expect(await incidents()).toEqual([80, 20]);
   await pipeline(store, user);
-  expect(incidentsIn((await tripsOf(first))[0])).toEqual([80, 20]);
+  expect(await incidents()).toEqual([80, 20]);
 });
 
 it('incidents without a valid location are left out, and do not prevent the answer for a day', async () => {
   const wrong = [5, ['1', '2'], [1], [1, Number.POSITIVE_INFINITY]].map((coordinates) => ({ coordinates }));
   const strange = [{}, ...[null, {}, ...wrong].map((loc) => ({ loc })), { loc: 'x', stress: {} }];
-  const { user, tripsOf } = await userWith(ride);
+  const { user, incidents } = await userWith(ride);
   await put(store, user, [...marked(strange), stressed(200, 20, 9100)]);
-  expect(incidentsIn((await tripsOf(first))[0])).toEqual([20]);
+  expect(await incidents()).toEqual([20]);
 });
 
 it('incidents are all shown, for any number and size', async () => {
@@ -108,7 +108,7 @@ it('incidents are all shown, for any number and size', async () => {
   const many = Array.from({ length: 1200 }, (_, i) => {
     return { ts: t0 + 100 + i / 10, loc, stress: i % 100, note: 'x'.repeat(5000) };
   });
-  const { user, tripsOf } = await userWith(ride);
+  const { user, incidents } = await userWith(ride);
   await put(store, user, marked(many));
-  expect(incidentsIn((await tripsOf(first))[0])).toHaveLength(1200);
+  expect(await incidents()).toHaveLength(1200);
 });

@@ -15,15 +15,8 @@ const [begin, end] = [-43_200, 43_200];
 /** A trip with the parts that days are made of. Times in s since the epoch. */
 function link(start_ts: number, end_ts: number, zones: [string, string], more: object = {}): TripRecord {
   const trip = { start_ts, end_ts, start_zone: zones[0], end_zone: zones[1] };
-  return {
-    kind: 'trip',
-    chain_ts: start_ts,
-    start_ts,
-    end_ts,
-    trip,
-    untracked: null,
-    ...more,
-  } as unknown as TripRecord;
+  const made = { kind: 'trip', chain_ts: start_ts, start_ts, end_ts, trip, untracked: null, ...more };
+  return made as unknown as TripRecord;
 }
 
 /** A trip in Berlin. Times in s from noon. */
@@ -83,11 +76,8 @@ it.each([
 
 it('a day has the inferred part of the stay, and the distance that the user moved unobserved', () => {
   const silences = [gap(0, 3600, 'silent', { inferred: true }), gap(7200, 9000, 'moved', { moved_m: 5000 })];
-  expect(dayOf({ silences, known: [-600, 10_800] })).toMatchObject({
-    staying_s: 600 + 7200 + 1800,
-    inferred_stay_s: 3600,
-    moved_unobserved_m: 5000,
-  });
+  const sums = { staying_s: 600 + 7200 + 1800, inferred_stay_s: 3600, moved_unobserved_m: 5000 };
+  expect(dayOf({ silences, known: [-600, 10_800] })).toMatchObject(sums);
 });
 
 it('a day says how far the user moved after a trip that ends within the gap, unless a trip leads on to its end', () => {
@@ -122,10 +112,8 @@ it('a day begins in the zone where a trip over its midnight began, not where the
 it('the kinds of time of each day sum to its length, and days follow each other, over clock changes and zones', () => {
   const zone = fc.constantFrom('Europe/Berlin', 'America/New_York', 'Pacific/Kiritimati', 'Pacific/Honolulu', 'UTC');
   const first = startOfDay('2024-03-29', 'UTC');
-  const trips = fc.array(
-    fc.tuple(fc.integer({ min: 1, max: 50_000 }), fc.integer({ min: 1, max: 40_000 }), zone, fc.boolean()),
-    { maxLength: 8 },
-  );
+  const trip = fc.tuple(fc.integer({ min: 1, max: 50_000 }), fc.integer({ min: 1, max: 40_000 }), zone, fc.boolean());
+  const trips = fc.array(trip, { maxLength: 8 });
   fc.assert(
     fc.property(zone, trips, fc.integer({ min: 0, max: 400_000 }), (home, made, known) => {
       let [at, here] = [first, home];

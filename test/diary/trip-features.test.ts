@@ -32,14 +32,9 @@ const toWork: Trip = {
 };
 const left: AfterTrip = { exit_ts: 7000, starting_trip: 'b' };
 /** A marked place, whose entry names a zone. */
+const metadata = { key: 'manual/incident', write_ts: 9000, platform: 'android', type: 'message' };
 const incident: Entry = {
-  metadata: {
-    key: 'manual/incident',
-    write_ts: 9000,
-    platform: 'android',
-    type: 'message',
-    time_zone: 'Europe/Berlin',
-  },
+  metadata: { ...metadata, time_zone: 'Europe/Berlin' },
   data: { ts: 1150, loc: { type: 'Point', coordinates: at(150) }, stress: 70 },
 };
 const features = (of: Partial<Trip> = {}, after = left, incidents: Entry[] = []) =>

@@ -64,7 +64,6 @@ it('says which trips a correction changed, added or removed, and which modes it 
 
 const [first, second] = workday();
 
-/** The parts of the day of the first trip. */
 function partsOf(records: TripRecord[]): Parts {
   const [observed] = observedDays({ links: records, observed: null, zone: 'UTC' }, first!.day, first!.day);
   return explainDay({ records, observed: observed!, zone: 'UTC' });

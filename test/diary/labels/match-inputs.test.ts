@@ -8,14 +8,10 @@ import { combineInputs } from '../../../src/diary/labels/user-labels.ts';
 import type { JsonObject } from '../../../src/model/json.ts';
 
 let writeTs = 1_000_000;
-function later(): number {
-  writeTs += 1;
-  return writeTs;
-}
-const input = (name: string, data: JsonObject, at = later()): Input =>
+/** Each input is written a second later than the one before. */
+const input = (name: string, data: JsonObject, at = ++writeTs): Input =>
   inputOf({ metadata: { key: `manual/${name}`, write_ts: at, platform: 'android' }, data })!;
-const mode = (start: number, end: number, label: string, at?: number): Input =>
-  input('mode_confirm', { start_ts: start, end_ts: end, label }, at);
+const mode = (start_ts: number, end_ts: number, label: string) => input('mode_confirm', { start_ts, end_ts, label });
 const trip = (start: number, end: number) => ({ chain_ts: start, start_ts: start, end_ts: end, written_ts: 0 });
 
 /** Three trips of 1000 s, at 10,000, 20,000 and 21,500. */
@@ -63,14 +59,15 @@ it('an input belongs to at most one trip, which overlaps it or contains its star
 });
 
 it('input about a trip does not depend on the order of arrival', () => {
+  const note = (more: JsonObject) => input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, ...more });
   const all = [
     mode(10_000, 11_000, 'bike'),
     mode(10_000, 11_000, 'walk'),
     input('replaced_mode', { start_ts: 10_000, end_ts: 11_000, label: 'bus' }),
     mode(20_000, 21_000, 'bus'),
-    input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1' }),
-    input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'b', match_id: '2' }),
-    input('trip_addition_input', { start_ts: 10_100, end_ts: 10_900, label: 'a', match_id: '1', status: 'DELETED' }),
+    note({ label: 'a', match_id: '1' }),
+    note({ label: 'b', match_id: '2' }),
+    note({ label: 'a', match_id: '1', status: 'DELETED' }),
   ];
   const labelsBy = (inputs: readonly Input[]) =>
     trips.map(({ start_ts }) => matchInputs(inputs, trips).ofTrip(start_ts));
@@ -94,25 +91,19 @@ it('input about a trip counts trips with a label or survey, none with a note alo
   expect(matchInputs(inputs, trips).labelledTrips).toBe(2);
 });
 
+const stated = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
+
 it('input about a trip has the replaced mode of the same label as the mode', () => {
-  const stated = (name: string, label: string, at: number) => input(name, { start_ts: 1, end_ts: 2, label }, at);
-  const both = [
-    stated('mode_confirm', 'walk', 1),
-    stated('mode_confirm', 'bike', 2),
-    stated('replaced_mode', 'bus', 2),
-  ];
-  expect(combineInputs(both).user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
+  const modes = [stated('mode_confirm', 'walk', 1), stated('mode_confirm', 'bike', 2)];
+  const { user_input } = combineInputs([...modes, stated('replaced_mode', 'bus', 2)]);
+  expect(user_input).toEqual({ mode_confirm: 'bike', replaced_mode: 'bus' });
 });
 
 it('input about a trip has no replaced mode after the mode was corrected to one that replaces none', () => {
-  const range = { start_ts: 1, end_ts: 2 };
-  const inputs = [
-    input('mode_confirm', { ...range, label: 'e_bike' }),
-    input('replaced_mode', { ...range, label: 'drove_alone' }),
-    input('mode_confirm', { ...range, label: 'walk' }),
-  ];
+  const both = [stated('mode_confirm', 'e_bike', 1), stated('replaced_mode', 'drove_alone', 2)];
+  const inputs = [...both, stated('mode_confirm', 'walk', 3)];
   expect(combineInputs(inputs).user_input).toEqual({ mode_confirm: 'walk' });
-  const again = [...inputs, input('mode_confirm', { ...range, label: 'e_bike' })];
+  const again = [...inputs, stated('mode_confirm', 'e_bike', 4)];
   expect(combineInputs(again).user_input).toEqual({ mode_confirm: 'e_bike', replaced_mode: 'drove_alone' });
 });
 
@@ -134,9 +125,8 @@ it('input about a stay belongs to the stay that it overlaps, also the first and 
 });
 
 it('each input gets the same trip or stay from the trips near inputs as from all trips', async () => {
-  const chain = fc.array(fc.tuple(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 60, max: 20_000 })), {
-    maxLength: 12,
-  });
+  const gapAndTrip = fc.tuple(fc.integer({ min: 1, max: 200_000 }), fc.integer({ min: 60, max: 20_000 }));
+  const chain = fc.array(gapAndTrip, { maxLength: 12 });
   const time = fc.integer({ min: -100_000, max: 1_000_000 });
   const range = fc.tuple(fc.option(time, { freq: 3 }), fc.option(fc.integer({ min: 0, max: 300_000 }), { freq: 3 }));
   await fc.assert(
@@ -157,15 +147,11 @@ it('each input gets the same trip or stay from the trips near inputs as from all
         },
       };
       const inputs = ranges.flatMap(([start, length], i) => {
-        const times = {
-          ...(start !== null && { start_ts: start }),
-          ...(length !== null && { end_ts: (start ?? 0) + length }),
-        };
+        const end = length === null ? {} : { end_ts: (start ?? 0) + length };
+        const times = { ...(start !== null && { start_ts: start }), ...end };
         if (start === null && length === null) return [];
-        return [
-          input('trip_addition_input', { ...times, label: `t${i}` }),
-          input('place_addition_input', { ...times, label: `p${i}` }),
-        ];
+        const keys = ['trip_addition_input', 'place_addition_input'];
+        return keys.map((key) => input(key, { ...times, label: `${key} ${i}` }));
       });
       fc.pre(inputs.length > 0);
       const found = matchInputs(inputs, await spansAround(store as never, 'ada', inputs));

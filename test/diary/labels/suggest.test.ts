@@ -16,13 +16,8 @@ const habits = fc.integer({ min: 0, max: 10_000 }).map((seed) => inventedLife(`p
 
 /** A trip of a commute on the i-th day. */
 const commute = (i: number, labels: LabelSet, fields: Partial<LabelledTraits> = {}): LabelledTraits => ({
-  start_ts: 1_700_000_000 + i * 86_400,
-  start: [9.05, 48.5],
-  end: [9.1, 48.52],
-  minute: 480,
-  weekend: false,
-  mode: 'PredictedModeTypes.BICYCLING',
-  labels,
+  ...{ start_ts: 1_700_000_000 + i * 86_400, minute: 480, weekend: false },
+  ...{ start: [9.05, 48.5], end: [9.1, 48.52], mode: 'PredictedModeTypes.BICYCLING', labels },
   ...fields,
 });
 const bike = { mode_confirm: 'bike', purpose_confirm: 'work' };
@@ -51,9 +46,8 @@ it('suggested labels are right as often as their probability states, for people 
   }
   for (const { count, p, came } of bins) {
     expect(count).toBeGreaterThan(200);
-    expect(Math.abs(came - p) / count, `${(p / count).toFixed(3)} came true ${(came / count).toFixed(3)}`).toBeLessThan(
-      0.06,
-    );
+    const [stated, found] = [p / count, came / count];
+    expect(Math.abs(found - stated), `${stated.toFixed(3)} came true ${found.toFixed(3)}`).toBeLessThan(0.06);
   }
   // Who is spared the question because the answer is sure is seldom taken wrong.
   expect(sure.count).toBeGreaterThan(200);
@@ -84,9 +78,8 @@ it('suggested labels never contradict labels of the user, and end when mode and 
       fc.pre(ways.length > 0);
       const way = ways[at % ways.length]!;
       const { mode_confirm } = way.labels;
-      for (const { labels } of suggest(way, { mode_confirm: mode_confirm! }, ways)) {
+      for (const { labels } of suggest(way, { mode_confirm: mode_confirm! }, ways))
         expect(labels.mode_confirm ?? mode_confirm).toBe(mode_confirm);
-      }
       expect(suggest(way, { mode_confirm: mode_confirm!, purpose_confirm: 'work' }, ways)).toEqual([]);
     }),
     { numRuns: 100 },
@@ -107,11 +100,9 @@ it('suggested labels prefer labels of trips at the same time of day and in the s
   const first = (fields: Partial<LabelledTraits>) => suggest(commute(9, {}, fields), {}, known)[0]!.labels;
   expect(first({})).toEqual(bike);
   expect(first({ minute: 1230 })).toEqual(evening);
-  const byMode = [1, 2, 3].flatMap((i) => [
-    commute(i, bike),
-    commute(i + 0.5, { mode_confirm: 'bus' }, { mode: 'PredictedModeTypes.BUS' }),
-  ]);
-  expect(suggest(commute(9, {}, { mode: 'PredictedModeTypes.BUS' }), {}, byMode)[0]!.labels.mode_confirm).toBe('bus');
+  const bus = { mode: 'PredictedModeTypes.BUS' };
+  const byMode = [1, 2, 3].flatMap((i) => [commute(i, bike), commute(i + 0.5, { mode_confirm: 'bus' }, bus)]);
+  expect(suggest(commute(9, {}, bus), {}, byMode)[0]!.labels.mode_confirm).toBe('bus');
 });
 
 it('a trip needs no confirmation if the first suggestion has a probability of 95 %', () => {

@@ -311,11 +311,8 @@ it.each<[Changes, number | null]>([
 });
 
 it.each([
-  ['format_encrypted', 'encrypted'],
   ['format_not_an_object', 'unknown_messages'],
-  ['format_unknown', 'unknown_messages'],
   ['format_no_time', 'unknown_messages'],
-  ['format_bad_time', 'misdated'],
   ['metadata_missing', 'nothing_stored'],
 ])('messages rejected as %s are %s', (reason, code) => {
   expect(statusOf(rejected(reason, now - 60)).broken?.code).toBe(code);
