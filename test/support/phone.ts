@@ -35,8 +35,8 @@ export function at(seconds: number, east: number, north = 0, more: Partial<Locat
 }
 
 /** The same as an iPhone samples. */
-export function iosAt(seconds: number, east: number, north = 0, more: Partial<Location> = {}): Location {
-  return at(seconds, east, north, { sampling: 'distance', ...more });
+export function iosAt(seconds: number, east: number, north = 0): Location {
+  return at(seconds, east, north, { sampling: 'distance' });
 }
 
 export interface Move {
@@ -63,27 +63,17 @@ export function moving(move: Move, more: Partial<Location> = {}): Location[] {
   return steps(from, to, every).map((s) => at(s, east + (s - from) * speed, north, more));
 }
 
-export function motion(seconds: number, type: keyof typeof motionTypes, confidence = 100): Motion {
-  return { ts: t0 + seconds, type: motionTypes[type], confidence };
+export function motion(seconds: number, type: keyof typeof motionTypes): Motion {
+  return { ts: t0 + seconds, type: motionTypes[type], confidence: 100 };
 }
 
 /** A reading every `every` seconds, both ends included. */
-export function motions(
-  from: number,
-  to: number,
-  type: keyof typeof motionTypes,
-  every = 30,
-  confidence = 100,
-): Motion[] {
-  return steps(from, to, every).map((s) => motion(s, type, confidence));
+export function motions(from: number, to: number, type: keyof typeof motionTypes, every = 30): Motion[] {
+  return steps(from, to, every).map((s) => motion(s, type));
 }
 
-export function event(
-  seconds: number,
-  transition: keyof typeof transitions,
-  state: keyof typeof states = 'ONGOING_TRIP',
-): PhoneEvent {
-  return { ts: t0 + seconds, transition: transitions[transition], state: states[state] };
+export function event(seconds: number, name: keyof typeof transitions, state: keyof typeof states = 'ONGOING_TRIP') {
+  return { ts: t0 + seconds, transition: transitions[name], state: states[state] } satisfies PhoneEvent;
 }
 
 /** Time in seconds since `t0`. */

@@ -83,19 +83,13 @@ export function pushedIncident(phone: Phone, seconds: number, east: number, stre
 }
 
 /** Ten minutes at `speed` m/s from `east` on, ten minutes of rest, and the phone's word that it has stopped. */
-export function pushedRide(
-  phone: Phone,
-  from: number,
-  east: number,
-  speed = 10,
-  word: MotionWord = 'automotive',
-): Entry[] {
+export function pushedRide(phone: Phone, from: number, east: number, speed = 10): Entry[] {
   const rest =
     phone.platform === 'ios' ? [] : pushedMove(phone, { from: from + 630, to: from + 1200, east: east + 600 * speed });
   return [
     ...pushedMove(phone, { from, to: from + 600, east, speed }),
     ...rest,
-    ...pushedMotions(phone, from, from + 570, word),
+    ...pushedMotions(phone, from, from + 570, 'automotive'),
     pushedTransition(phone, from + 1210, 'STOPPED_MOVING'),
   ];
 }
