@@ -25,7 +25,6 @@ export function linksOf(input: Partial<AnalyseInput>): TripRecord[] {
 
 export const tripsOf = (input: Partial<AnalyseInput>): Trip[] => linksOf(input).flatMap(({ trip }) => trip ?? []);
 
-/** The words of the modes of a trip, by section. */
 export const modesOf = (trip: Trip | undefined): string[] => trip!.sections.map((s) => s.sensed_mode.split('.')[1]!);
 
 /** East from `east` for `seconds` from `from` on, then ten minutes of rest. */

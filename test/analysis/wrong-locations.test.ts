@@ -21,15 +21,8 @@ const seenIn = (observed: Observed): unknown[] =>
     ...sections.map((one) => [one.start_ts, one.end_ts, one.sensed_mode]),
   ]);
 
-/** A run of wrong locations, so many metres off, every so many seconds. */
-interface Wrong {
-  count: number;
-  every: number;
-  metres: number;
-  course: number;
-  /** 0 to 1: where in the rest */
-  when: number;
-}
+/** A run of wrong locations, so many metres off, every so many seconds. `when`: 0 to 1, where in the rest. */
+type Wrong = Record<'count' | 'every' | 'metres' | 'course' | 'when', number>;
 
 /** At most three minutes, at any distance; or farther than any means of travel. */
 const wrong: fc.Arbitrary<Wrong> = fc

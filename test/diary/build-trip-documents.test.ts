@@ -5,7 +5,7 @@ import type { TripFeatureCollection } from '../../src/diary/trip-features.ts';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject } from '../../src/model/json.ts';
 import { chainAfter, pipeline, put } from '../support/diary.ts';
-import { spot, t0 } from '../support/phone.ts';
+import { t0 } from '../support/phone.ts';
 import { android, type Phone, pushed, pushedIncident, pushedRide } from '../support/pushes.ts';
 import { newUser, useStore } from '../support/store.ts';
 
@@ -103,8 +103,7 @@ it('incidents without a valid location are left out, and do not prevent the answ
 });
 
 it('incidents are all shown, for any number and size', async () => {
-  const { latitude, longitude } = spot(3000);
-  const loc = { type: 'Point', coordinates: [longitude, latitude] };
+  const loc = stressed(100, 1, 9000).data.loc!;
   const many = Array.from({ length: 1200 }, (_, i) => {
     return { ts: t0 + 100 + i / 10, loc, stress: i % 100, note: 'x'.repeat(5000) };
   });

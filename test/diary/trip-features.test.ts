@@ -31,7 +31,6 @@ const toWork: Trip = {
   end_place: { ...made!.end_place, raw_places: ['raw'], enter_zone: 'America/Los_Angeles', ending_trip: 'a' },
 };
 const left: AfterTrip = { exit_ts: 7000, starting_trip: 'b' };
-/** A marked place, whose entry names a zone. */
 const metadata = { key: 'manual/incident', write_ts: 9000, platform: 'android', type: 'message' };
 const incident: Entry = {
   metadata: { ...metadata, time_zone: 'Europe/Berlin' },

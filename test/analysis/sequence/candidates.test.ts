@@ -1,29 +1,17 @@
 // Candidates: where trips may begin and end, with time sampling (Android) and distance sampling (iOS).
 import { expect, it } from 'vitest';
 import { type Candidate, findCandidates } from '../../../src/analysis/clean/candidates.ts';
-import {
-  type Location,
-  type Motion,
-  type PhoneEvent,
-  restartedBetween,
-} from '../../../src/analysis/clean/observations.ts';
-import type { Resume } from '../../../src/model/trip.ts';
+import { type Location, type PhoneEvent, restartedBetween } from '../../../src/analysis/clean/observations.ts';
 import { at, event, iosAt, motions, moving, since, t0 } from '../../support/phone.ts';
 import { row } from '../../support/row.ts';
 
-interface Given {
-  locations: Location[];
-  motions?: Motion[];
-  events?: PhoneEvent[];
-  endOfData?: boolean;
-  resume?: Resume;
-}
+type Given = Partial<Parameters<typeof findCandidates>[0]> & { locations: Location[] };
 
 const byTime = (...parts: Location[][]): Location[] => parts.flat().sort((a, b) => a.ts - b.ts);
 
 /** Trips as `[start, end]` in seconds since `t0`; `text` has the start of an open trip, too. */
-function segment({ locations, motions = [], events = [], endOfData = false, resume }: Given) {
-  const found = findCandidates({ locations, motions, events, endOfData, resume: resume ?? null });
+function segment({ locations, ...more }: Given) {
+  const found = findCandidates({ locations, motions: [], events: [], endOfData: false, resume: null, ...more });
   const trips = found.trips.map((t) => [since(locations[t.startIndex]!.ts), since(locations[t.endIndex]!.ts)]);
   const open = found.open === null ? [] : [`open ${since(locations[found.open.startIndex]!.ts)}`];
   return { trips, raw: found.trips, text: [...trips.map((one) => one.join('-')), ...open].join(', ') };

@@ -1,5 +1,4 @@
-// When a trip began although the phone noticed late: what the geofence, the user's switch and an iPhone's readings
-// tell.
+// When a trip began although the phone noticed late: by its geofence, the user's switch and an iPhone's readings.
 import { describe, expect, it } from 'vitest';
 import type { AnalyseInput } from '../../../src/analysis/analyse.ts';
 import type { Location } from '../../../src/analysis/clean/observations.ts';

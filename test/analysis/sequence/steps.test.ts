@@ -56,24 +56,15 @@ it('the decoder decodes a part of a list as it decodes the part alone', () => {
 });
 
 /** A leg of ten minutes by a mode, with figures that are typical of it. */
-const legBy = (mode: (typeof modes)[number], wait: number): LegEvidence => ({
-  state: cellStates.motor,
-  start: 0,
-  end: 600,
-  features: legFeatures.map((name) => {
-    if (name === 'one' || name === 'boarded on foot' || name === 'covered') return 1;
-    if (name === 'ln share walk' || name === 'ln share cycle') return Math.log(0.02);
-    if (name === 'ln wait') return Math.log(1 + wait / 30);
-    if (name === 'ln walk before') return Math.log(6);
-    return name === 'ln turning' ? (mode === 'TRAIN' ? -1.5 : 0.5) : 0;
-  }),
-  possible: modes.map(() => true),
-  fastest: 14,
-  before: null,
-  near: 0,
-  parked: 0,
-  waited: wait,
-});
+function legBy(mode: (typeof modes)[number], waited: number): LegEvidence {
+  const share = Math.log(0.02);
+  const logs = { 'ln share walk': share, 'ln share cycle': share, 'ln wait': Math.log(1 + waited / 30) };
+  const others = { 'ln walk before': Math.log(6), 'ln turning': mode === 'TRAIN' ? -1.5 : 0.5 };
+  const typical: Record<string, number> = { one: 1, 'boarded on foot': 1, covered: 1, ...logs, ...others };
+  const features = legFeatures.map((name) => typical[name] ?? 0);
+  const known = { features, possible: modes.map(() => true), fastest: 14, before: null, near: 0, parked: 0, waited };
+  return { state: cellStates.motor, start: 0, end: 600, ...known };
+}
 
 const { crf } = shippedModels;
 

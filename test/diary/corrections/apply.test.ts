@@ -6,10 +6,7 @@ import { justAfter } from '../../../src/model/time.ts';
 import type { Place, Silence, Trip, TripRecord } from '../../../src/model/trip.ts';
 import { at, chained, eastOf, metresPerDegree, section, trip, untracked } from '../../support/equator-trips.ts';
 
-/**
- * The facts of a link: chain time, zones, m, places with the time of arrival, rides by vertex, stops, unseen time,
- * gaps.
- */
+/** The facts of a link: chain time, zones, m, places with arrivals, rides by vertex, stops, unseen time, gaps. */
 function textOf({ chain_ts, kind, start_ts, end_ts, dropped, trip, untracked, silences = [] }: TripRecord): string {
   const gaps = silences.map(({ from, to, reason, moved_m = '' }) => `; ${reason} ${from}-${to} ${moved_m}`.trimEnd());
   if (trip === null) return `${chain_ts} ${kind} ${start_ts}-${end_ts} ${dropped}${gaps.join('')}`;
