@@ -1,5 +1,4 @@
-// The pages of days and of figures over HTTP: the changes that forms make, their undo, and the figures of a study
-// beside what may be published.
+// The pages of days and of figures over HTTP: what forms change, their undo, and figures beside publishable ones.
 import { beforeAll, expect, it, vi } from 'vitest';
 import { correctedTrips } from '../../src/diary/corrections/corrected-trips.ts';
 import { ridesOf } from '../../src/diary/corrections/stated-mode.ts';
