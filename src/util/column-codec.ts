@@ -53,7 +53,7 @@ export function listOf(text: string, fields?: ReadonlySet<string>): JsonObject[]
 }
 
 interface Collected {
-  paths: string[][];
+  paths: readonly Path[];
   values: JsonValue[][];
   rows: number[];
 }
@@ -72,6 +72,7 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
   const pathTo = (names: string[]): Path => ({ id: count++, names, children: new Map() });
   const root = pathTo([]);
   const shapes = new Map<string, Collected>();
+  let last: Collected | undefined;
   const paths: Path[] = [];
   const values: JsonValue[] = [];
   const walk = (object: JsonObject, path: Path): boolean => {
@@ -99,14 +100,14 @@ function shapesOf(list: readonly JsonObject[]): Collected[] | null {
     paths.length = 0;
     values.length = 0;
     if (!walk(list[row]!, root)) return null;
-    const name = paths.map(({ id }) => id).join(' ');
-    let collected = shapes.get(name);
-    if (collected === undefined) {
-      collected = { paths: paths.map(({ names }) => names), values: paths.map(() => []), rows: [] };
-      shapes.set(name, collected);
+    // Most rows have the shape of the row before.
+    if (last?.paths.length !== paths.length || !last.paths.every((path, i) => path === paths[i])) {
+      const name = paths.map(({ id }) => id).join(' ');
+      last = shapes.get(name) ?? { paths: [...paths], values: paths.map(() => []), rows: [] };
+      shapes.set(name, last);
     }
-    for (let i = 0; i < values.length; i++) collected.values[i]!.push(values[i]!);
-    collected.rows.push(row);
+    for (let i = 0; i < values.length; i++) last.values[i]!.push(values[i]!);
+    last.rows.push(row);
   }
   return [...shapes.values()];
 }
@@ -118,7 +119,8 @@ function isBranch(value: JsonValue): value is JsonObject {
 }
 
 function shapeOf({ paths, values, rows }: Collected, isOneOfSeveral: boolean): Shape {
-  return { paths, columns: values.map(columnOf), count: rows.length, ...(isOneOfSeveral && { rows }) };
+  const names = paths.map((path) => path.names);
+  return { paths: names, columns: values.map(columnOf), count: rows.length, ...(isOneOfSeveral && { rows }) };
 }
 
 // Characters. A longer text is not stored as `all`: the length of the stored text is an estimate of

@@ -6,7 +6,7 @@ import { partsOf } from '../../util/parts-of.ts';
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
 
 /** Compression levels of Brotli. `brief`: for data that is read once and then removed. */
-export const levels = { brief: 1, lasting: 4 } as const;
+export const levels = { brief: 1, lasting: 3 } as const;
 
 const window = 18; // bits: 256 KiB, enough for a chunk or batch of usual size
 

@@ -21,6 +21,7 @@ function engineOn(connection: Connection): Engine {
   const about = aboutOf(connection);
   return {
     address,
+    writesWait: false,
     read: async (work) => {
       try {
         // Most reads are one statement, which needs no transaction. A second statement throws

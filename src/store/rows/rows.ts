@@ -61,6 +61,8 @@ export interface WritableRows extends Rows {
  * `MOBILITY_STORE_FULL`, `_UNAVAILABLE`, `_BUSY` or `_DAMAGED`.
  */
 export interface Engine extends Pick<Store, 'address' | 'ping' | 'disk' | 'version' | 'close'> {
+  /** True if each write waits for the writes of all users, not only of its user. */
+  readonly writesWait: boolean;
   /** Runs `work` on one state. `work` must await only calls of `rows`, one after another. */
   read<T>(work: (rows: Rows) => Promise<T>): Promise<T>;
   /**

@@ -1,4 +1,5 @@
 // Changes the timeseries: puts entries into the chunks of their day and removes entries from them.
+// A change is planned first, because packing chunks takes longer than writing them.
 import { addDirty, type Dirty } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -11,11 +12,12 @@ import { type ChunkRow, chunks } from '../rows/tables.ts';
 import type { Moved } from '../store.ts';
 import { type ChunkHead, type Head, headColumns, type UserRows, type WritableUserRows } from './chunk-cache.ts';
 
-export interface Edited extends Pick<Moved, 'inserted' | 'updated' | 'unchanged' | 'dirty'> {
+export interface ChunkEdit extends Pick<Moved, 'inserted' | 'updated' | 'unchanged' | 'dirty'> {
   /** `write_ts` of entries whose time zone was added, changed or removed. */
   rezoned: number[];
-  /** The written chunks, which the cache gets after the transaction has committed. */
-  written: (WrittenChunk & { sum: string })[];
+  /** The stored chunks that the fresh chunks replace. */
+  gone: ChunkHead[];
+  fresh: WrittenChunk[];
 }
 
 interface DayChange {
@@ -25,25 +27,25 @@ interface DayChange {
   remove: number[];
 }
 
-/** Puts entries, which replace entries with the same identity. `remove` may name unknown entries. */
-export async function editChunks(
-  own: WritableUserRows,
+/**
+ * Plans a put of entries, which replace entries with the same identity, and the removal of others.
+ * `remove` may name unknown entries. Writes nothing.
+ */
+export async function planEdit(
+  own: UserRows,
   put: readonly StoredEntry[],
   remove: readonly Identity[],
-): Promise<Edited> {
+): Promise<ChunkEdit> {
   const dirty: Dirty = { changed: null, documents: false };
-  const edited: Edited = { inserted: 0, updated: 0, unchanged: 0, dirty, rezoned: [], written: [] };
+  const edit: ChunkEdit = { inserted: 0, updated: 0, unchanged: 0, dirty, rezoned: [], gone: [], fresh: [] };
   const changes = changesOf(put, remove);
   const heads = await headsAround(own, changes);
-  const gone: ChunkHead[] = [];
-  const fresh: WrittenChunk[] = [];
   for (const change of changes) {
-    const { replaced, written } = await editDay(own, heads, change, edited);
-    gone.push(...replaced);
-    fresh.push(...written.flatMap((entries) => chunkRows(own.user, change.key, entries)));
+    const { replaced, written } = await editDay(own, heads, change, edit);
+    edit.gone.push(...replaced);
+    edit.fresh.push(...written.flatMap((entries) => chunkRows(own.user, change.key, entries)));
   }
-  edited.written = await replaceChunks(own.rows, gone, fresh);
-  return edited;
+  return edit;
 }
 
 /** Finds the chunks of the changed keys from the first to the last changed day. */
@@ -70,7 +72,7 @@ function changesOf(put: readonly StoredEntry[], remove: readonly Identity[]): Da
 }
 
 /** Decides which chunks of a day a change replaces, and the entries of the new chunks. */
-async function editDay(own: UserRows, heads: readonly Head[], day: DayChange, edited: Edited) {
+async function editDay(own: UserRows, heads: readonly Head[], day: DayChange, edit: ChunkEdit) {
   const opened = await openTouched(own, heads, day);
   const entries = new Map(opened.flatMap(({ list }) => list.map((one) => [one.write_ts, one])));
   const changed = new Set<string>();
@@ -78,9 +80,9 @@ async function editDay(own: UserRows, heads: readonly Head[], day: DayChange, ed
     const before = entries.get(writeTs);
     if (before === after) return;
     if (before !== undefined && after !== undefined && isSameContent(before, after)) {
-      edited.unchanged += 1;
+      edit.unchanged += 1;
       if (before.received_ts === after.received_ts) return;
-    } else countChange(edited, day.key, before, after);
+    } else countChange(edit, day.key, before, after);
     for (const one of [before, after]) if (one !== undefined) changed.add(chunkOf(one));
     if (after === undefined) entries.delete(writeTs);
     else entries.set(writeTs, after);
@@ -100,11 +102,11 @@ function isSameContent(a: StoredEntry, b: StoredEntry): boolean {
   return a.ts === b.ts && textOf(a) === textOf(b);
 }
 
-function countChange(edited: Edited, key: string, before?: StoredEntry, after?: StoredEntry): void {
-  if (after !== undefined) edited[before === undefined ? 'inserted' : 'updated'] += 1;
-  addDirty(edited.dirty, key, before?.ts ?? null, after?.ts ?? null);
+function countChange(edit: ChunkEdit, key: string, before?: StoredEntry, after?: StoredEntry): void {
+  if (after !== undefined) edit[before === undefined ? 'inserted' : 'updated'] += 1;
+  addDirty(edit.dirty, key, before?.ts ?? null, after?.ts ?? null);
   const [zone, nextZone] = [before, after].map((one) => (one === undefined ? null : zoneNamed(one.entry)));
-  if (zone !== nextZone) edited.rezoned.push((after ?? before)!.write_ts);
+  if (zone !== nextZone) edit.rezoned.push((after ?? before)!.write_ts);
 }
 
 /** Opens the chunks that may contain an entry of the change, and the chunks that get new entries. */
@@ -132,11 +134,11 @@ function homeOf(heads: readonly Head[], { ts, write_ts }: StoredEntry): Head | u
   return fitting.findLast(({ first }) => first <= write_ts) ?? fitting[0];
 }
 
-async function replaceChunks(
+/** Returns the fresh chunks for the cache, which gets them after the transaction has committed. */
+export async function replaceChunks(
   rows: WritableRows,
-  gone: readonly ChunkHead[],
-  fresh: readonly WrittenChunk[],
-): Promise<Edited['written']> {
+  { gone, fresh }: Pick<ChunkEdit, 'gone' | 'fresh'>,
+): Promise<(WrittenChunk & { sum: string })[]> {
   const staying = new Set(fresh.map(({ row }) => `${row.first} ${row.key}`));
   for (const { user, first, key } of gone) {
     if (!staying.has(`${first} ${key}`)) await rows.remove(chunks, { user, first, key });
@@ -164,6 +166,6 @@ export async function removeOld(
     removed += list.length - kept.length;
     if (kept.length > 0) fresh.push(...chunkRows(user, heads[i]!.key, kept));
   }
-  await replaceChunks(rows, heads, fresh);
+  await replaceChunks(rows, { gone: heads, fresh });
   return removed;
 }

@@ -7,11 +7,12 @@ import { justBefore, type TimeRange, zoneNamed } from '../../model/time.ts';
 import { dueTime, type PendingEntry, readBatch, replaceBatch } from '../chunks/batch.ts';
 import type { StoredEntry } from '../chunks/chunk.ts';
 import type { Engine, Rows } from '../rows/rows.ts';
+import { sumOf } from '../rows/sums.ts';
 import { type AccountRow, type BatchRow, batches, errors, months } from '../rows/tables.ts';
 import type { FailedEntry, Judge, Moved, PipelineState, Usercache } from '../store.ts';
 import { putAccount, stateIn, underLease, withState } from './accounts.ts';
 import type { ChunkCache, UserRows, WritableUserRows } from './chunk-cache.ts';
-import { type Edited, editChunks } from './edit-chunks.ts';
+import { type ChunkEdit, planEdit, replaceChunks } from './edit-chunks.ts';
 import { failedRow } from './error-rows.ts';
 import { zonelessSpan, zonesAround } from './timeseries.ts';
 
@@ -31,16 +32,19 @@ export async function move(
   cache: ChunkCache,
   ...[userId, part, lease, judge]: Parameters<Usercache['move']>
 ): Promise<Moved> {
-  const { moved, edited } = await engine.write(userId, async (rows) => {
+  const plan = (rows: Rows) => planMove({ rows, cache, user: userId }, part, judge);
+  // Planning takes most of the time of a move. It must not make other users wait.
+  const early = engine.writesWait ? await engine.read(plan) : null;
+  const { moved, written } = await engine.write(userId, async (rows) => {
     const account = await underLease(rows, userId, lease);
-    const { due, more } = await dueBatches(rows, userId, part);
-    const { accepted, recovered, failures } = judgeAll(due, part.at, judge);
+    const { due, more, accepted, recovered, failures, edit } =
+      early !== null && (await isCurrent(rows, userId, early.due)) ? early : await plan(rows);
     const own = { rows, cache, user: userId };
-    const edited = await editChunks(own, accepted, failures);
+    const written = await replaceChunks(rows, edit);
     await updateErrors(own, recovered, failures, part.at);
     await removeDue(own, due, part.at);
-    const dirty = { ...edited.dirty };
-    dirty.changed = unionOf(dirty.changed, await zoneChange(own, account, edited));
+    const dirty = { ...edit.dirty };
+    dirty.changed = unionOf(dirty.changed, await zoneChange(own, account, edit));
     const zones = zoneFlags(account, accepted);
     const before = stateIn(account);
     const state: Partial<PipelineState> = isDirty(dirty) ? dirtyState(before, dirty) : {};
@@ -51,13 +55,27 @@ export async function move(
     if (accepted.length + failures.length > 0) state.moved_ts = part.at;
     if (accepted.length > 0) state.converted_ts = part.at;
     await putAccount(rows, account, { ...withState(account, state), ...zones });
-    const { inserted, updated, unchanged } = edited;
+    const { inserted, updated, unchanged } = edit;
     const failed = failures.map(({ key, write_ts, reason, message }) => ({ key, write_ts, reason, message }));
     const identities = accepted.map(({ entry: { metadata }, write_ts }) => ({ key: metadata.key, write_ts }));
-    return { moved: { moved: identities, inserted, updated, unchanged, failed, dirty, more }, edited };
+    return { moved: { moved: identities, inserted, updated, unchanged, failed, dirty, more }, written };
   });
-  for (const { row, entries, sum } of edited.written) cache.keep({ ...row, sum }, entries);
+  for (const { row, entries, sum } of written) cache.keep({ ...row, sum }, entries);
   return moved;
+}
+
+/** Finds out what a move will change. `more`: more entries are due than the move takes. */
+async function planMove(own: UserRows, part: Parameters<Usercache['move']>[1], judge: Judge) {
+  const { due, more } = await dueBatches(own.rows, own.user, part);
+  const judged = judgeAll(due, part.at, judge);
+  return { due, more, ...judged, edit: await planEdit(own, judged.accepted, judged.failures) };
+}
+
+/** True if no put has changed the batches of the plan. The lease keeps others from changing chunks. */
+async function isCurrent(rows: Rows, user: string, due: readonly BatchRow[]): Promise<boolean> {
+  const where = { user, id: { in: due.map(({ id }) => id) } };
+  const found = await rows.find(batches, { where, order: ['id'] }, ['sum']);
+  return found.length === due.length && due.every((row, i) => found[i]!.sum === sumOf(batches, row));
 }
 
 /** The most batches of one move. Otherwise a move could read `limit` batches of one entry each. */
@@ -128,7 +146,7 @@ async function updateErrors(
  * zone get the zone of the nearest entries that name one. So a new, changed or removed zone makes
  * the pipeline analyse this range again: otherwise the diary would depend on the order of arrival.
  */
-async function zoneChange(own: UserRows, account: AccountRow, { rezoned }: Edited): Promise<TimeRange | null> {
+async function zoneChange(own: UserRows, account: AccountRow, { rezoned }: ChunkEdit): Promise<TimeRange | null> {
   if (!account.zoneless || rezoned.length === 0) return null;
   const first = rezoned.reduce((a, b) => Math.min(a, b));
   const last = rezoned.reduce((a, b) => Math.max(a, b));

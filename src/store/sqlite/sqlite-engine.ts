@@ -26,6 +26,7 @@ export async function openSqliteEngine(
   let handle: number | null = null; // of the database file, for `wipe`
   return {
     address: `sqlite:${folder}`,
+    writesWait: true,
     read: (work) => file.read(work),
     write: (_, work) => file.write(work),
     now: async () => now(),

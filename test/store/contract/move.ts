@@ -122,6 +122,19 @@ export function moveTests(use: Use): void {
     same([await user.stored(), await user.waiting()], [newest, []]);
   });
 
+  use.it('a put while a move decides about the entry that it replaces loses nothing', async (user) => {
+    await user.put([fix(1, { round: 0 })]);
+    let put: Promise<unknown> | null = null;
+    const judge: Judge = (one) => {
+      put ??= user.put([fix(1, { round: 1 }), fix(2)]);
+      return accept(one);
+    };
+    await user.moveAll(judge);
+    await put;
+    await user.moveAll();
+    same([await user.stored(), await user.waiting()], [[fix(1, { round: 1 }), fix(2)], []]);
+  });
+
   use.it('a judge that throws changes nothing', async (user) => {
     await user.putFailed([fix(1, { bad: true })], 10);
     await user.put([fix(1), fix(2), fix(3)]);
