@@ -1,5 +1,4 @@
 // Changes the timeseries: puts entries into the chunks of their day and removes entries from them.
-// A change is planned first, because packing chunks takes longer than writing them.
 import { addDirty, type Dirty } from '../../model/dirty-range.ts';
 import type { Identity } from '../../model/entry.ts';
 import type { JsonValue } from '../../model/json.ts';
@@ -27,10 +26,7 @@ interface DayChange {
   remove: number[];
 }
 
-/**
- * Plans a put of entries, which replace entries with the same identity, and the removal of others.
- * `remove` may name unknown entries. Writes nothing.
- */
+/** Packs the chunks after a put and a removal, without writing them. `remove` may name unknown entries. */
 export async function planEdit(
   own: UserRows,
   put: readonly StoredEntry[],
