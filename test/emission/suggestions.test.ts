@@ -33,9 +33,8 @@ const wordsOf = ({ data }: Untyped) => ({
 beforeAll(async () => {
   kit = await openKit();
   const { uuid } = await kit.user('ada');
-  for (const day of simulateDays({ platform: 'ios', day: '2024-03-11', seed: 'habits', zone }, days)) {
+  for (const day of simulateDays({ platform: 'ios', day: '2024-03-11', seed: 'habits', zone }, days))
     await put(kit.store, uuid, day);
-  }
   await pipeline(kit.store, uuid);
   const trips = await find('analysis/confirmed_trip');
   lastDay = trips.at(-1).data.start_fmt_time.slice(0, 10);
@@ -66,9 +65,8 @@ it('suggests the labels that the user gave to similar trips, in composite and co
     expect(data.user_input).toEqual({});
   }
   // The user's own labels are not requested again.
-  for (const { data } of composite.filter((trip) => !isOfLastDay(trip))) {
+  for (const { data } of composite.filter((trip) => !isOfLastDay(trip)))
     expect([data.user_input, data.inferred_labels]).toEqual([wordsOf({ data }), []]);
-  }
   const fields = ({ inferred_labels, expectation }: Untyped) => ({ inferred_labels, expectation });
   const expected = today.map(({ data }) => fields(data));
   expect((await find('analysis/confirmed_trip')).filter(isOfLastDay).map(({ data }) => fields(data))).toEqual(expected);

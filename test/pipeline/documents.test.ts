@@ -11,16 +11,7 @@ import { purgeKeys } from '../../src/upkeep/purge-documents.ts';
 import { retain } from '../../src/upkeep/retain-user.ts';
 import { chainAfter, memoryLog, pipeline, put, putAndRun } from '../support/diary.ts';
 import { since, t0 } from '../support/phone.ts';
-import {
-  android,
-  commute,
-  iphone,
-  pushed,
-  pushedFix,
-  pushedIncident,
-  pushedMotions,
-  pushedRide,
-} from '../support/pushes.ts';
+import { android, commute, iphone, pushed, pushedIncident, pushedRide } from '../support/pushes.ts';
 import { newUser, putDocument, removeDocument, useStore } from '../support/store.ts';
 import { workday } from '../support/trips.ts';
 import { words } from '../support/words.ts';
@@ -74,13 +65,6 @@ describe('the window', () => {
     }
     await putAndRun(store, user, commute(42));
     expect(await keysOf(user)).toEqual(['12-26']);
-  });
-
-  it('of a user whose last trip crossed midnight and who then rests for a week keeps that trip', async () => {
-    const user = await newUser(store);
-    const midnight = Date.parse('2023-11-14T23:00:00Z') / 1000 - t0;
-    await putAndRun(store, user, [...pushedRide(android, midnight - 300, 6000, -10), ...stroll(8 * day)]);
-    expect(await keysOf(user)).toEqual(['11-14']);
   });
 
   it('ends a day after the last trip in the last zone of the user, who may have crossed the date line westwards', () => {
@@ -162,7 +146,6 @@ describe('a document', () => {
 });
 
 describe('documents of removed trips', () => {
-  const incomplete = { complete_until: null, complete_lost: false, documents_due: false };
   const locations = (entries: Entry[], data: object): Entry[] =>
     entries
       .filter(({ metadata }) => metadata.key === 'background/filtered_location')
@@ -178,21 +161,12 @@ describe('documents of removed trips', () => {
     expect(await keysOf(user)).toEqual(['config/consent', '11-14']);
     await putAndRun(store, user, locations(commute(0), { accuracy: 500 }));
     expect(await keysOf(user)).toEqual(['config/consent']);
+    const incomplete = { complete_until: null, complete_lost: false, documents_due: false };
     expect(await store.pipeline.get(user)).toMatchObject(incomplete);
     // From now on the user is one of whom nothing is known.
     await putDocument(store, user, { key: 'diary/trips-2020-01-01', write_ts: 1, data: [] });
     await putAndRun(store, user, [pushedIncident(android, 300, 3000, 70)]);
     expect(await keysOf(user)).toContain('diary/trips-2020-01-01');
-  });
-
-  it('disappear when a trip continues after the phone reported its end', async () => {
-    const user = await newUser(store);
-    const ride = pushedRide(iphone, 0, 0);
-    await putAndRun(store, user, ride);
-    expect(await keysOf(user)).toEqual(['11-14']);
-    await putAndRun(store, user, [pushedFix(iphone, 1220, 9000), ...pushedMotions(iphone, 600, 1220, 'automotive')]);
-    expect(await store.pipeline.get(user)).toMatchObject(incomplete);
-    expect(await keysOf(user)).toEqual([]);
   });
 });
 

@@ -97,9 +97,8 @@ describe('the last trip of a person who removes the app', () => {
         async (shuffled, parts, stretchSize) => {
           const uuid = await newUser(store);
           const size = Math.ceil(shuffled.length / parts);
-          for (let i = 0; i < shuffled.length; i += size) {
+          for (let i = 0; i < shuffled.length; i += size)
             await putAndRun(store, uuid, shuffled.slice(i, i + size), { stretchSize });
-          }
           expect(await seenOf(uuid)).toEqual(expected);
         },
       ),

@@ -20,9 +20,8 @@ it('holds a few of the trips that it stored, for any number of days', async () =
   };
   const store = { ...opened, trips: { ...opened.trips, apply } };
   const user = await newUser(opened);
-  for (const day of simulateDays({ platform: 'android', day: '2024-01-01', seed: 'ada' }, 60)) {
+  for (const day of simulateDays({ platform: 'android', day: '2024-01-01', seed: 'ada' }, 60))
     await put(opened, user, day);
-  }
   let alive = Number.NaN;
   const onStage = (stage: string): void => {
     if (stage !== 'documents') return;

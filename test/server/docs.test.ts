@@ -32,9 +32,8 @@ it('docs/errors.md explains every code once, in order', () => {
 
 it('docs/api.md has a section and a curl for every route', () => {
   const api = page('api.md');
-  for (const { path } of openRoutes) {
+  for (const { path } of openRoutes)
     expect(api).toMatch(new RegExp(`^### GET ${path.replace(/:(\w+)/g, '<$1>')}$`, 'm'));
-  }
   for (const { path } of routes) {
     const shown = path.replace(':date', '<date>');
     const section = api.split(/^### /m).find((part) => part.startsWith(`POST ${shown}\n`));

@@ -43,9 +43,8 @@ async function fillUser(kit: Kit, name: string, distance: number): Promise<strin
   const entry = androidLocation(ts, { note: `of ${name}` });
   await kit.put([entry, `unusable of ${name}`], name);
   await kit.post('/profile/update', { user: name, update_doc: { note: `of ${name}` } });
-  for (const label of ['cargo_bike', `of ${name}`]) {
+  for (const label of ['cargo_bike', `of ${name}`])
     await kit.post('/customlabel/insert', { user: name, inserted_label: { key: 'mode', label } });
-  }
   await putDocument(kit.store, uuid, { key: `diary/trips-${day}`, write_ts: ts, data: { note: `of ${name}` } });
   await storeTrips(kit.store, uuid, [madeTrip(ts - distance, [{ mode: 'CAR', distance }])]);
   return uuid;

@@ -83,9 +83,8 @@ it('broken gzip and broken connections are refused with 400', async () => {
     yield Buffer.from('a');
     throw new Error('aborted');
   })();
-  for (const contentEncoding of [null, 'gzip']) {
+  for (const contentEncoding of [null, 'gzip'])
     expect(await statusOf(readBody({ chunks: cut, contentLength: null, contentEncoding }, 1000))).toBe(400);
-  }
 });
 
 const bytes = (text: string) => Buffer.from(text, 'utf8');
@@ -116,9 +115,8 @@ it('the token of a body is found before and after a long list, with any simple f
 
 it('the token of a body is not read from a name within an entry, a value, or a text', () => {
   const others = ['[{"user":"x"}]', '{"b":"user","c":"x"}', '{"user":7}', '{"user":["x"]}', '"user":"x"'];
-  for (const text of ['{"a":{"user":"x"}}', '{"a":"\\"user\\":\\"x\\""}', ...others]) {
+  for (const text of ['{"a":{"user":"x"}}', '{"a":"\\"user\\":\\"x\\""}', ...others])
     expect(tokenAtStart(bytes(text), 'user'), text).toBeNull();
-  }
   expect(tokenAtEnd(bytes('{"a":[{"user":"x"}]}'), 'user')).toBeNull();
   expect(tokenAtEnd(bytes('"user"'.repeat(100_000)), 'user')).toBeNull();
 });

@@ -46,9 +46,8 @@ it('any truncation of a body is refused, without another exception', async () =>
   const entry = { metadata: { key: 'a/b', write_ts: 1.5e3 }, data: { s: '\\"\u00e9' } };
   const text = JSON.stringify({ user: 'a', phone_to_server: [entry, entry] });
   const list = { name: 'phone_to_server', read: (element: JsonValue) => element };
-  for (let end = 0; end < text.length; end += 1) {
+  for (let end = 0; end < text.length; end += 1)
     await expect(readJson(text.slice(0, end), list)).rejects.toMatchObject({ status: 400 });
-  }
 });
 
 describe('a list read element by element', () => {

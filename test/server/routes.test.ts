@@ -54,9 +54,8 @@ it('getTrips has the trips that start on the local day, in the format of the pho
 });
 
 it('an invalid day is answered with 400, and writes no line of its own into the log', async () => {
-  for (const date of words('2016-02-30 2016-5-7 2016-05-17T00:00 %0A%0AINFO 20160517 0000-01-01 ..%2f')) {
+  for (const date of words('2016-02-30 2016-5-7 2016-05-17T00:00 %0A%0AINFO 20160517 0000-01-01 ..%2f'))
     expect((await call(`/timeline/getTrips/${date}`)).status, date).toBe(400);
-  }
   const known = /^[A-Z]+:w1-\d+:(?:START|END|Called|Found|user_uuid|Answered) /;
   expect(kit.log.filter((line) => !known.test(line))).toEqual([]);
 });
@@ -173,8 +172,10 @@ describe('metrics', () => {
   });
 });
 
-const timestamps = { freq: 'D', start_time: 0, end_time: 2e9 };
 const dates = { freq: 'DAILY', start_time: { year: 2016 }, end_time: { year: 2016 } };
+const findEntries = '/datastreams/find_entries/timestamp';
+const all = { start_time: 0, end_time: 2e9 };
+const timestamps = { freq: 'D', ...all };
 
 it.each<[path: string, good: JsonObject, wrong: (JsonObject | { freq: undefined })[]]>([
   ['/profile/update', {}, [{}, { update_doc: 'x' }, { update_doc: null }, { mpg_array: ['x'] }, { mpg_array: 3 }]],
@@ -184,14 +185,12 @@ it.each<[path: string, good: JsonObject, wrong: (JsonObject | { freq: undefined 
   ['/result/metrics/local_date', dates, [{ start_time: { year: 2016, month: 2, day: 30 } }]],
   ['/result/metrics/local_date', dates, [{ start_time: { month: 1 } }]],
   [
-    '/datastreams/find_entries/timestamp',
-    { start_time: 0, end_time: 2e9 },
-    [
-      ...[{ start_time: null }, { start_time: 'x' }, { key_time: 'data.latitude' }, { key_time: 'toString' }],
-      ...[{ key_list: 'background/location' }, { key_list: [1] }],
-      ...[{ max_entries: 1.5 }, { max_entries: 0 }, { trunc_method: 'middle' }],
-    ],
+    findEntries,
+    all,
+    [{ start_time: null }, { start_time: 'x' }, { key_list: 'background/location' }, { key_list: [1] }],
   ],
+  [findEntries, all, [{ key_time: 'data.latitude' }, { key_time: 'toString' }]],
+  [findEntries, all, [{ max_entries: 1.5 }, { max_entries: 0 }, { trunc_method: 'middle' }]],
 ])('%s refuses invalid fields beside %j', async (path, good, wrong) => {
   if (path !== '/profile/update') expect((await call(path, good)).status).toBe(200);
   for (const fields of wrong) {
@@ -202,13 +201,12 @@ it.each<[path: string, good: JsonObject, wrong: (JsonObject | { freq: undefined 
 
 describe('find_entries', () => {
   const ts = 1463502000.412;
-  const find = async (body: JsonObject, type = 'timestamp') => {
-    const answer = await call(`/datastreams/find_entries/${type}`, body);
+  const find = async (body: JsonObject) => {
+    const answer = await call(findEntries, body);
     return answer.json as { phone_data: { metadata: JsonObject; data: JsonObject }[]; truncated: boolean };
   };
   const times = (found: { phone_data: { metadata: JsonObject }[] }) =>
     found.phone_data.map(({ metadata }) => metadata.write_ts);
-  const all = { start_time: 0, end_time: 2e9 };
 
   beforeEach(async () => {
     const entries = [androidLocation(ts), androidLocation(ts + 10), iosActivity(ts + 5), androidLocation(ts + 20)];
@@ -274,7 +272,7 @@ describe('find_entries', () => {
     const note = 'x'.repeat(100_000);
     await kit.put(Array.from({ length: 30 }, (_, i) => androidLocation(ts + 1000 + i, { note })));
     kit.log.length = 0;
-    const response = await kit.app.request('/datastreams/find_entries/timestamp', {
+    const response = await kit.app.request(findEntries, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
       body: JSON.stringify({ user: 'ada', ...all }),
