@@ -1,5 +1,4 @@
-// Entry point of the analysis: finds the trips in a stretch of one user's data and makes links of the trip chain from
-// them.
+// Entry point of the analysis: finds trips in a stretch of one user's data and makes links of the trip chain.
 //
 //   trips     |--a--|    |--b--|          |--c--...        c has not ended yet
 //   records   link a     link b                            each with the gaps before it and the state after it

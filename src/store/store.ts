@@ -361,13 +361,17 @@ export interface ErrorTimeseries {
    * - An error without identity may be older than the entry that the store has under the identity
    * of `entry`. If that entry was first received after the error's `last_ts`, the error is removed.
    * Otherwise it is unknown which is newer, and nothing changes.
-   * - An error that no longer exists is ignored.
+   * - An error that no longer exists, or was replaced since it was read, is ignored.
    */
-  recover(userId: string, errors: readonly { id: string; entry: Entry }[]): Promise<number>;
+  recover(userId: string, errors: readonly RecoveredError[]): Promise<number>;
   /** Stores errors of an import. Skips an error if a pending, newer entry has its identity. */
   put(userId: string, errors: readonly ErrorRow[]): Promise<void>;
-  remove(userId: string, ids: readonly string[]): Promise<number>;
+  /** Removes errors whose last rejection was before `before`. */
+  remove(userId: string, ids: readonly string[], before: number): Promise<number>;
 }
+
+/** `last_ts` and `tries`: as read. A put may replace an error by one with the same id. */
+export type RecoveredError = Pick<ErrorRow, 'id' | 'last_ts' | 'tries'> & { entry: Entry };
 
 // ---------------------------------------------------------------- long term
 

@@ -66,7 +66,7 @@ export async function removeErrors(store: Store, userId: string, before: number)
   let removed = 0;
   for await (const rows of errorPages(store, userId, { limit: pageSize })) {
     const old = rows.filter((row) => row.last_ts < before).map(({ id }) => id);
-    if (old.length > 0) removed += await store.errors.remove(userId, old);
+    if (old.length > 0) removed += await store.errors.remove(userId, old, before);
   }
   return removed;
 }
@@ -87,7 +87,7 @@ async function takeRound(
     const newestFirst = rows.toSorted((a, b) => b.last_ts - a.last_ts);
     const usable = newestFirst.flatMap((row) => {
       const entry = acceptedEntry(row);
-      return entry ? [{ id: row.id, entry }] : [];
+      return entry ? [{ ...row, entry }] : [];
     });
     if (report.rounds <= 1) report.tried += rows.length;
     recovered += options.dryRun ? usable.length : await store.errors.recover(userId, usable);

@@ -1,8 +1,8 @@
-import { type Entry, type Identity, identityText } from '../../model/entry.ts';
+import { type Identity, identityText } from '../../model/entry.ts';
 import type { PendingEntry } from '../chunks/batch.ts';
 import type { Engine } from '../rows/rows.ts';
 import { errors, type RejectedRow } from '../rows/tables.ts';
-import type { ErrorRow, ErrorTimeseries } from '../store.ts';
+import type { ErrorRow, ErrorTimeseries, RecoveredError } from '../store.ts';
 import { writeAdmitted } from './accounts.ts';
 import type { ChunkCache, WritableUserRows } from './chunk-cache.ts';
 import { errorOf, rowOf } from './error-rows.ts';
@@ -43,12 +43,14 @@ export function errorTimeseries(engine: Engine, cache: ChunkCache): ErrorTimeser
         await rows.put(errors, kept);
       });
     },
-    remove: (userId, ids) =>
-      writeAdmitted(engine, userId, (rows) => rows.remove(errors, { user: userId, id: { in: ids } })),
+    remove: (userId, ids, before) => {
+      const where = { user: userId, id: { in: ids }, last_ts: { lt: before } };
+      return writeAdmitted(engine, userId, (rows) => rows.remove(errors, where));
+    },
   };
 }
 
-async function recover(own: WritableUserRows, taken: readonly { id: string; entry: Entry }[]): Promise<number> {
+async function recover(own: WritableUserRows, taken: readonly RecoveredError[]): Promise<number> {
   const { rows, user } = own;
   const identities = taken.map(({ entry }): Identity => entry.metadata);
   const known = await loadKnown(own, identities);
@@ -57,9 +59,9 @@ async function recover(own: WritableUserRows, taken: readonly { id: string; entr
   const found = new Map((await rows.find(errors, { where }, columns)).map((row) => [row.id, row]));
   const pending = new Map<string, PendingEntry>();
   const gone: string[] = [];
-  for (const { id, entry } of taken) {
+  for (const { id, entry, ...read } of taken) {
     const error = found.get(id);
-    if (error === undefined) continue;
+    if (error?.last_ts !== read.last_ts || error.tries !== read.tries) continue;
     found.delete(id);
     const name = identityText(entry.metadata);
     const before = known.get(name);

@@ -1,5 +1,4 @@
-// One connection runs the writes of the process, one after another. A second connection runs the
-// reads.
+// One connection runs the writes of the process, one after another. A second one runs the reads.
 import { accessSync, constants, statSync } from 'node:fs';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { MobilityError } from '../../model/mobility-error.ts';

@@ -124,9 +124,10 @@ const recover = step(
   fc.record({ every: fc.constantFrom(1, 2, 3), other: anyEntry }),
   async ({ every, other }, { store, user, model }) => {
     const errors = (await user.errors()).filter((_, i) => i % every === 0);
-    const back = errors.map(({ id, entry, identity }, i) => {
+    const back = errors.map((error, i) => {
+      const { entry, identity } = error;
       const repaired = { ...other, metadata: { ...other.metadata, write_ts: other.metadata.write_ts + (i % 2) } };
-      return { id, entry: identity === null ? repaired : (entry as unknown as Entry) };
+      return { ...error, entry: identity === null ? repaired : (entry as unknown as Entry) };
     });
     expect(await store.errors.recover(user.id, back)).toBe(model.recover(back));
   },

@@ -9,8 +9,8 @@ const writes: Record<string, (user: Person) => Promise<unknown>> = {
   'usercache.put of a note': (user) =>
     user.store.usercache.put(user.id, { entries: [], unusable: [], note: { set: { a: 1 } } }, 1),
   'profiles.merge': (user) => user.store.profiles.merge(user.id, { a: 1 }),
-  'errors.recover': (user) => user.store.errors.recover(user.id, [{ id: 'x', entry: fix(1) }]),
-  'errors.remove': (user) => user.store.errors.remove(user.id, []),
+  'errors.recover': (user) => user.store.errors.recover(user.id, [{ id: 'x', last_ts: 0, tries: 1, entry: fix(1) }]),
+  'errors.remove': (user) => user.store.errors.remove(user.id, [], 0),
   'errors.put': (user) => user.store.errors.put(user.id, []),
   'tokens.add': (user) => user.store.tokens.add({ hash: newId(), user_id: user.id, created_ts: 1, expires_ts: null }),
   'leases.acquire': (user) => user.store.leases.acquire(user.id, 'a', 60),
@@ -42,7 +42,7 @@ export function admissionTests(use: Use): void {
         const from = i % 2 === 0 ? store : other;
         await user.on(from).put(numbers(0, 10).map((n) => entry(battery, i * 10 + n)));
         await from.profiles.merge(user.id, { i });
-        await from.errors.recover(user.id, [{ id: error!.id, entry: fix(0) }]);
+        await from.errors.recover(user.id, [{ ...error!, entry: fix(0) }]);
         await user.on(from).move(lease);
         const change = { put: [{ key: `d${i}`, write_ts: 1, data: {} }], remove: [] };
         await from.documents.apply(user.id, change, lease);

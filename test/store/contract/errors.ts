@@ -52,8 +52,17 @@ export function errorTests(use: Use): void {
     expect(await user.moveAll()).toMatchObject({ inserted: 1 });
     await other.putFailed([fix(2)]);
     const [{ id }] = (await user.errors()) as [ErrorRow];
-    expect(await use.store.errors.remove(user.id, [id, 'unknown'])).toBe(1);
+    expect(await use.store.errors.remove(user.id, [id, 'unknown'], 1e13)).toBe(1);
     expect(await Promise.all([user, other].map((one) => use.store.errors.count(one.id)))).toEqual([0, 1]);
+  });
+
+  use.it('an error that newer content replaced since it was read is neither recovered nor removed', async (user) => {
+    await user.putFailed([fix(1, { a: 'old' })], 10);
+    const read = await user.errors();
+    await user.putFailed([fix(1, { a: 'new' })], 20);
+    expect(await user.recover(read)).toBe(0);
+    expect(await use.store.errors.remove(user.id, [read[0]!.id], 20)).toBe(0);
+    expect(await user.errors()).toMatchObject([{ entry: fix(1, { a: 'new' }), last_ts: 20, tries: 2 }]);
   });
 
   use.it('an error whose identity is pending with newer content gives way to it', async (user) => {

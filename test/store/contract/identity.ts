@@ -82,7 +82,7 @@ export function identityTests(use: Use): void {
     use.it('replaces an earlier pending content, with its receipt and its failures', async (user) => {
       await user.putFailed([fix(1)], 10);
       const [error] = await user.errors();
-      await use.store.errors.recover(user.id, [{ id: error!.id, entry: fix(1) }]);
+      await use.store.errors.recover(user.id, [{ ...error!, entry: fix(1) }]);
       await user.put([fix(2, { large: 'x'.repeat(3_000_000) }), fix(3), entry(battery, 1)], 20);
       await setAside(user, [fix(1, { a: 2 }), fix(2, { a: 2 })], 30);
       same(await user.waiting(), [entry(battery, 1), fix(3)]);

@@ -210,7 +210,7 @@ export class Person {
 
   /** Takes errors back, unchanged or each with the entry that replaces it. */
   recover(errors: readonly ErrorRow[], entryOf?: (i: number) => Entry): Promise<number> {
-    const back = errors.map(({ id, entry: one }, i) => ({ id, entry: entryOf?.(i) ?? (one as unknown as Entry) }));
+    const back = errors.map((one, i) => ({ ...one, entry: entryOf?.(i) ?? (one.entry as unknown as Entry) }));
     return this.store.errors.recover(this.id, back);
   }
 

@@ -46,7 +46,7 @@ async function everywhere(use: Use, sent: Entry): Promise<Record<string, Entry |
   const [waits] = await user.waiting();
   await user.moveAll(refuse());
   const [error] = await store.errors.list(user.id, { limit: 10 });
-  await store.errors.recover(user.id, [{ id: error!.id, entry: sent }]);
+  await store.errors.recover(user.id, [{ ...error!, entry: sent }]);
   const [takenBack] = await user.waiting();
   await user.moveAll();
   const got = (await storedAt(store, user.id, { key, write_ts })) ?? undefined;

@@ -23,7 +23,7 @@ export function receiptTests(use: Use): void {
     await user.putFailed([fix(1, { bad: true })], 40);
     const [error] = await user.errors();
     expect(error!.received_ts).toBe(10);
-    await use.store.errors.recover(user.id, [{ id: error!.id, entry: fix(1) }]);
+    await use.store.errors.recover(user.id, [{ ...error!, entry: fix(1) }]);
     expect(await receipts(user)).toEqual([10]);
     await user.put([fix(1, { last: true }), fix(2)], 50);
     expect(await receipts(user)).toEqual([10, 50]);

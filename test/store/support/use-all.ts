@@ -35,7 +35,7 @@ export async function useAll(store: Store): Promise<void> {
   await user.moveAll();
   await user.put([fix(3)]);
   await errors.count(id);
-  await errors.remove(id, ['a']);
+  await errors.remove(id, ['a'], 0);
   await errors.list(id, { ...page, key: location, reason: 'bad_value', after: '0' });
   const rejected = await user.errors();
   await errors.put(id, rejected);

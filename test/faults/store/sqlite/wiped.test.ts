@@ -27,7 +27,7 @@ async function live(user: Person, word: string): Promise<void> {
     await store.profiles.merge(user.id, { word: `${word} ${round}` });
     await user.moveAll(judge);
     const [error] = await user.errors();
-    await store.errors.recover(user.id, [{ id: error!.id, entry: entry(word, round, { word }) }]);
+    await store.errors.recover(user.id, [{ ...error!, entry: entry(word, round, { word }) }]);
     await user.leased(async (lease) => {
       const document = { key: `diary/${word}`, write_ts: round, data: { word } };
       await store.documents.apply(user.id, { put: [document], remove: [] }, lease);
