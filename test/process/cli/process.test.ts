@@ -246,7 +246,8 @@ it('an export ends with the worker that is killed, and continues', async () => {
   const parent = await begin(line);
   await until(async () => (await finishedIn(out)).length > 0);
   process.kill((await childrenOf(parent.pid))[0]!, 'SIGKILL');
-  const ended = /users? finished: run the same command again[\s\S]*a worker process ended: SIGKILL/;
+  const ended =
+    /users? finished: run the same command again[\s\S]*a worker process ended(?: before it was ready)?: SIGKILL/;
   expect(await parent.exit).toMatchObject({ code: 1, stderr: expect.stringMatching(ended) });
   expect((await on(line)).stderr).toMatch(/taken over from an export/);
 });
