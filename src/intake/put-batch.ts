@@ -38,7 +38,7 @@ export interface PutOptions {
   receipts?: ReadonlyMap<Entry, number>;
   /**
    * The id of the phone's token, stored with the entries; null: the token has no id. An `author` in
-   * a correction from a phone is dropped, since the author is the user. Missing: not from a phone.
+   * a correction from a phone is dropped, since the author is the user. Missing: no phone sent these.
    */
   sentWith?: string | null;
 }

@@ -370,7 +370,7 @@ export interface ErrorTimeseries {
   remove(userId: string, ids: readonly string[], before: number): Promise<number>;
 }
 
-/** `last_ts` and `tries`: as read. A put may replace an error by one with the same id. */
+/** `last_ts` and `tries`: as read. A put may since have replaced the error by one with the same id. */
 export type RecoveredError = Pick<ErrorRow, 'id' | 'last_ts' | 'tries'> & { entry: Entry };
 
 // ---------------------------------------------------------------- long term

@@ -1,4 +1,4 @@
-// Stores a list of similar JSON objects by columns. Compressed, they take half the size of the list.
+// Stores a list of similar JSON objects by columns. Compressed, these take half the bytes of the list.
 //
 // Objects with the same fields in the same order have one shape. A shape keeps the path of each
 // field once and its values as a column. A column of numbers becomes whole numbers, or the

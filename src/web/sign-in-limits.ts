@@ -26,7 +26,7 @@ export class SignInLimits {
 
   /**
    * Seconds that a network with too many wrong passwords must wait. Callers without a known network
-   * never wait: one of them could lock out all others. The lock of each account limits them.
+   * never wait: one of them could lock out all others. The lock of each account stops guessing.
    */
   networkWait(origin: string | null): number {
     return origin !== null && this.#failures.of(origin) >= mostFailures.ofOrigin ? this.#failures.left() : 0;

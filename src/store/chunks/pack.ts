@@ -5,7 +5,8 @@ import { partsOf } from '../../util/parts-of.ts';
 
 const { BROTLI_PARAM_LGWIN, BROTLI_PARAM_QUALITY } = constants;
 
-/** Compression levels of Brotli. `brief`: for data that is read once and then removed. */
+// Compression levels of Brotli. `brief`: for data that is read once and then removed. Level 4 takes
+// twice the time of `lasting`, for 1 % fewer bytes.
 export const levels = { brief: 1, lasting: 3 } as const;
 
 const window = 18; // bits: 256 KiB, enough for a chunk or batch of usual size

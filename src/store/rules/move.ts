@@ -33,7 +33,7 @@ export async function move(
   ...[userId, part, lease, judge]: Parameters<Usercache['move']>
 ): Promise<Moved> {
   const plan = (rows: Rows) => planMove({ rows, cache, user: userId }, part, judge);
-  // Planning takes most of the time of a move. It must not make other users wait.
+  // A plan takes most of the time of a move. Outside of the transaction, it delays no other user.
   const early = engine.writesWait ? await engine.read(plan) : null;
   const { moved, written } = await engine.write(userId, async (rows) => {
     const account = await underLease(rows, userId, lease);
