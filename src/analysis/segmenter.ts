@@ -70,8 +70,7 @@ export interface Segmented {
 }
 
 /**
- * Finds trips. Pure: the same data and state give the same trips, however the data are cut into stretches. It must
- * guarantee:
+ * Finds trips. Pure: the same data and state give the same trips, however stretches cut the data. It must guarantee:
  *
  * - Trips are in order of time and do not overlap; each `first.ts` occurs once.
  * - It returns a trip only when no later data can change it: `settledTs` is not before `end_ts`, and is less than

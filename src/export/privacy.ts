@@ -18,8 +18,7 @@ export const keyedPseudonym = (uuid: string, key: string): string => keyedHash(k
 
 /**
  * Replaces ids so that tables can still be joined, and leaves out names of places. Without a key,
- * an attacker with a list of UUIDs could compute the ids: they are hashes of a UUID and a time, or
- * of a UUID.
+ * an attacker with a list of UUIDs could compute the ids: hashes of a UUID and often a time.
  */
 export function idsUnderPseudonym(key: string): (row: Row) => Row {
   const last = new Map<string, { id: string; replaced: string }>(); // a cache: consecutive rows often have the same ids

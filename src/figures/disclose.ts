@@ -1,5 +1,4 @@
-// Withholds figures of too few people, figures that are mostly about one person, and figures that
-// subtraction could reveal.
+// Withholds figures of too few people, or mostly of one person, and what subtraction could reveal.
 import { createHash } from 'node:crypto';
 import { day } from '../model/time.ts';
 import { add, compareCells, type Dimension, type Figures, type PersonTally, weekdays } from './tally.ts';

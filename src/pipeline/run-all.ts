@@ -142,8 +142,7 @@ async function expectStore(store: Store): Promise<void> {
 
 /**
  * Yields the users with work, and counts the others as `nothing_new`. Users whose only work is trips of another
- * analysis version or of other feeds come last, because they may take hours. At least one such user is yielded, even if
- * `outdatedSeconds` are over.
+ * analysis version or of other feeds come last, as they may take hours: at least one, even after `outdatedSeconds`.
  */
 async function* usersWithWork(
   store: Store,

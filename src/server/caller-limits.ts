@@ -18,8 +18,7 @@ import { type Problem, tooManyCalls } from './problem.ts';
 
 /**
  * The limits for these settings; 0: no limit. A phone makes some hundred calls a day. The fixed
- * limits leave room for a script that reads or pushes a history, and keep a faulty app from
- * occupying a worker.
+ * limits leave room for a script that reads or pushes a history, and stop a faulty app.
  */
 export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'>) => ({
   callsPerMinute: 3_000,

@@ -7,8 +7,7 @@ const isIn = (networks: BlockList, address: string): boolean =>
 
 /**
  * The returned function names the network of a caller; null if their address is private or invalid.
- * If `peer` is a trusted proxy, the caller has the last address in `X-Forwarded-For` that is not a
- * trusted proxy.
+ * Behind a trusted `peer`, the caller has the last address in `X-Forwarded-For` that is not trusted.
  */
 export function originFinder(trusted: BlockList) {
   return function originOf(peer: string | undefined, forwarded = ''): string | null {

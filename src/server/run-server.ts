@@ -33,9 +33,8 @@ export interface RunServerOptions extends Pick<AppParts, 'version' | 'makeArchiv
 }
 
 /**
- * Serves until `signal` is aborted and all running calls have their answers, or the drain time has
- * passed. A worker is the same program with the same arguments: it must call this function too.
- * Throws `MOBILITY_CONFIG`.
+ * Serves until `signal` is aborted and all calls have answers, or the drain time has passed. Throws
+ * `MOBILITY_CONFIG`. A worker is the same program with the same arguments: it must call this too.
  */
 export async function runServer(options: RunServerOptions): Promise<void> {
   const { auth, host, devAnywhere, workers } = options.config;

@@ -9,9 +9,8 @@ const [quote, comma, backslash] = [0x22, 0x2c, 0x5c];
 export const maxDepth = 500; // nested containers; more could overflow the stack of later code
 
 /**
- * Measures a text, assumed to be JSON: how deep its containers nest, and how many values are at
- * most `maxDepth` deep. Ends above `most` values, or at the first comma or closing bracket at depth
- * `stopDepth`.
+ * Measures a text, assumed to be JSON: how deep its containers nest, and how many values are at most
+ * `maxDepth` deep. Ends above `most` values, or at the first comma or closing bracket at `stopDepth`.
  *
  *     {"a": [1, 2]}    depth 2, values 4: the object, the list, 1 and 2
  */

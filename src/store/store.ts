@@ -12,16 +12,14 @@ import type { RevokedWhy, TokenRecord, UserRecord } from '../model/user.ts';
 export { initialPipelineState, type Lease, type PipelineState } from '../model/pipeline-state.ts';
 
 /**
- * All data of the service. Users are named by UUID. Keys, names and ids are sorted with
- * `compareTexts`.
+ * All data of the service. UUIDs name users. `compareTexts` sorts keys, names and ids.
  *
  * Every method that writes about a user checks in its own transaction that the user is admitted:
  * registered, and not being erased. Otherwise it rejects with `MOBILITY_USER_UNKNOWN`, or with
  * `MOBILITY_LEASE_LOST` if it takes a lease.
  *
- * Every promise resolves after its effect is durable, and no effect is partial. Every method may
- * reject with `MOBILITY_STORE_CLOSED` (after `close`), `MOBILITY_STORE_FULL`, `_UNAVAILABLE`,
- * `_BUSY` or `_DAMAGED`.
+ * Every promise resolves after its effect is durable, and no effect is partial. Methods may reject
+ * with `MOBILITY_STORE_FULL`, `_UNAVAILABLE`, `_BUSY`, `_DAMAGED`, and `_CLOSED` (after `close`).
  */
 export interface Store {
   /** The address of the store without user name and password. */

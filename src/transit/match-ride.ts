@@ -5,9 +5,8 @@
 //   score:    start .70 + end .58 + time 1 + path 1.06 (95 % of 3 km on the line) + stops .40 (S3 passed) = 3.74
 //   result:   bus 3.64 = 3.74 - ln(1 + .1 for each route with a stop near the start, here one); lines: 7 (.98)
 //
-// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios. Each ratio compares a
-// ride that used the pattern with a ride that did not. The constants were set on recorded rides; docs/transit.md has
-// the results.
+// Each pattern with a stop near both ends gets a score: a sum of logarithms of likelihood ratios. Each ratio compares
+// rides that used the pattern with other rides. The constants were set on recorded rides: see docs/transit.md.
 import { distance, type LatLon } from '../model/geo/distance.ts';
 import { Plane } from '../model/geo/plane.ts';
 import { logSum } from '../model/log-sum.ts';
@@ -333,9 +332,8 @@ function stopsBetween({ pattern, from, to }: Unscored, track: Points, path: Poly
 }
 
 /**
- * Scores the share of the path that follows rails (of subways and railways, not of trams in streets). This also finds
- * rides with a change of trains, and rides that end far from a station. Minus infinity: the score cannot exceed
- * `least`.
+ * Scores the share of the path that follows rails (of subways and railways, not of trams in streets). Also finds rides
+ * with a change of trains, and rides that end far from a station. Minus infinity: the score cannot exceed `least`.
  */
 function railsAlone({ start, track }: Ride, network: TransitNetwork, isUsed: PatternFilter, least: number): number {
   const lines = network.railShapes(track, isUsed);

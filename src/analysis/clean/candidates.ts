@@ -26,8 +26,7 @@ import type { Doubt } from './outliers.ts';
 
 /** Thresholds of e-mission's dwell segmentation by time and by distance, unless a comment says otherwise. */
 export const candidateLimits = {
-  // The user dwells if the locations of the last `timeThreshold` s, and the last `pointThreshold` locations, lie within
-  // `timeDistance` m.
+  // The user dwells if all locations of `timeThreshold` s, and the last `pointThreshold`, lie within `timeDistance` m.
   timeThreshold: 300,
   pointThreshold: 9,
   timeDistance: 100,

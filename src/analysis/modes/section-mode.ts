@@ -20,8 +20,7 @@ const coveredFeature = legFeatures.indexOf('covered');
 
 /**
  * The power to which probabilities are raised if there are no motion readings: `none` if the locations of a leg are
- * never close together, up to `none + all` if they always are. Calibrated on recorded days, without their readings, and
- * on simulated days.
+ * never close together, `none + all` if they always are. Set on simulated days, and on recorded days without readings.
  */
 const sharpnessUnread = { none: 0.45, all: 0.3 };
 

@@ -20,8 +20,7 @@ const source = 'correction';
 export const isAdded = (trip: Pick<Trip, 'source'>): boolean => trip.source === source;
 
 /**
- * Applies corrections in order of `write_ts`. `links` must have the trips before and after the time
- * of each correction.
+ * Applies corrections in order of `write_ts`. `links` must have the trips around each correction.
  *
  * analysed   home --walk-- cafe --bus-- office --car-- home
  * split bus at 9:10    ... cafe --bus-- place --bus-- office ...

@@ -1,5 +1,4 @@
-// Facts about the entries of a chunk, stored before its packed text. Readers get them without
-// unpacking the entries.
+// Facts about the entries of a chunk, stored before its packed text. Readers need not unpack that.
 //
 //     bytes of a chunk    | 255 | length | head, JSON | steps between times | packed text |
 //     without facts       | packed text |                                   its first byte is never 255

@@ -115,8 +115,7 @@ function isIn(column: string, list: readonly (string | number)[], values: Column
     values.push(JSON.stringify(list.map((text) => escapeText(text as string))));
     return `"${column}" IN (SELECT value FROM json_each(?))`;
   }
-  // Repeats the last value until the number of parameters is a power of two, so that few different
-  // statements are prepared.
+  // Repeats the last value until their number is a power of two: few different statements result.
   const places = 2 ** Math.ceil(Math.log2(list.length));
   for (let i = 0; i < places; i++) values.push(bindable(list[Math.min(i, list.length - 1)]!));
   return `"${column}" IN (${new Array(places).fill('?').join(', ')})`;
