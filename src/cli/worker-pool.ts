@@ -30,6 +30,8 @@ interface Worker {
 
 type Message<Answer> = { task: number } & ({ answer: Answer } | { error: { code: ErrorCode | null; message: string } });
 
+const mostKills = 3; // of starting processes in a row, by signals: more are no accident
+
 /** `run` starts up to `most` processes when there is work. `words`: their command line. */
 export function workerPool<Task extends object, Answer>(
   context: CommandContext,
@@ -37,30 +39,36 @@ export function workerPool<Task extends object, Answer>(
   most: number,
 ) {
   const workers = new Set<Worker>();
-  let count = 0;
+  let [count, kills] = [0, 0];
   const pick = (): Worker => {
     const [least] = [...workers].sort((a, b) => a.tasks.size - b.tasks.size);
     if (least !== undefined && (least.tasks.size === 0 || workers.size >= most)) return least;
     const worker = startWorker(context, words);
     workers.add(worker);
-    void worker.exit.then(() => workers.delete(worker));
+    void worker.exit.then(({ wasReady }) => {
+      workers.delete(worker);
+      kills = wasReady ? 0 : kills + 1;
+    });
     return worker;
+  };
+  const run = async (task: Task): Promise<Answer> => {
+    const { child, exit, ready, tasks } = pick();
+    const number = count++;
+    const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
+    const early = await Promise.race([ready, exit]);
+    // Another process can take the task. Ctrl-C ends all of them.
+    if (early && /^SIG(?!INT)/.test(early.how) && kills < mostKills && !context.signal.aborted) return run(task);
+    child.send({ number, task }, () => {}); // ignores errors: `exit` reports the end
+    const message = await Promise.race([answered, exit]);
+    tasks.delete(number);
+    if (message instanceof WorkerEnded) throw message;
+    if (!('error' in message)) return message.answer;
+    const { code, message: text } = message.error;
+    throw code === null ? new Error(text) : new MobilityError(code, text);
   };
   return {
     /** Runs a task in the least busy process. Throws its error, or `WorkerEnded`. */
-    async run(task: Task): Promise<Answer> {
-      const { child, exit, ready, tasks } = pick();
-      const number = count++;
-      const answered = new Promise<Message<Answer>>((resolve) => tasks.set(number, resolve));
-      await Promise.race([ready, exit]);
-      child.send({ number, task }, () => {}); // ignores errors: `exit` reports the end
-      const message = await Promise.race([answered, exit]);
-      tasks.delete(number);
-      if (message instanceof WorkerEnded) throw message;
-      if (!('error' in message)) return message.answer;
-      const { code, message: text } = message.error;
-      throw code === null ? new Error(text) : new MobilityError(code, text);
-    },
+    run,
     async stop(): Promise<void> {
       const exits = [...workers].map(({ child, exit }) => {
         if (child.connected) child.disconnect();

@@ -5,6 +5,7 @@ import { errorText, MobilityError } from '../model/mobility-error.ts';
 const firstBackoff = 100; // ms before an ended worker is replaced; doubled after each failure
 const longestBackoff = 10_000; // ms
 const healthyLife = 60_000; // ms; a worker that lived longer is replaced after `firstBackoff`
+const mostEarlyDeaths = 3; // workers killed before all listen; more are no accident
 const killGrace = 5_000; // ms after the drain time until a worker is killed
 
 const numberVariable = 'MOBILITY_WORKER_NUMBER'; // an environment variable of each worker
@@ -15,62 +16,58 @@ interface WorkersOptions {
   onDeath: (text: string) => void; // called before a worker is replaced
 }
 
-/** Resolves when all workers listen. Throws `MOBILITY_CONFIG` if a worker ends before. */
+/** Resolves when all workers listen. Throws `MOBILITY_CONFIG` if a worker fails before. */
 export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOptions) {
   const living = new Map<number, Worker>();
   const restarts = new Set<NodeJS.Timeout>();
-  let isReplacing = false;
+  let state: 'starting' | 'running' | 'stopping' = 'starting';
   let deaths = 0;
 
-  const fork = (number: number): void => {
-    const born = performance.now();
-    try {
-      const worker = cluster.fork({ [numberVariable]: String(number) });
-      living.set(number, worker);
-      onEnd(worker, (reason) => {
+  const mayReplace = (reason: string | number): boolean =>
+    state === 'running' || (state === 'starting' && /^SIG/.test(`${reason}`) && deaths < mostEarlyDeaths);
+  /** Resolves when this worker, or the next one of its number, listens. */
+  const start = (number: number): Promise<number> =>
+    new Promise((resolve, reject) => {
+      const born = performance.now();
+      const replace = (reason: string | number): void => {
         living.delete(number);
-        if (isReplacing) replace(number, reason, born);
-      });
-    } catch (error) {
-      if (!isReplacing) throw new MobilityError('MOBILITY_CONFIG', `cannot start a worker: ${errorText(error)}`);
-      replace(number, errorText(error), born);
-    }
-  };
-  const replace = (number: number, reason: string | number, born: number): void => {
-    deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;
-    const wait = Math.min(firstBackoff * 2 ** deaths, longestBackoff);
-    onDeath(`worker ${number} ended with ${reason}; the next one starts in ${wait} ms`);
-    const timer = setTimeout(() => {
-      restarts.delete(timer);
-      fork(number);
-    }, wait);
-    restarts.add(timer);
-  };
+        const text = `a worker ended with ${reason} before it listened; its message above says why`;
+        if (!mayReplace(reason)) {
+          reject(new MobilityError('MOBILITY_CONFIG', text));
+          return;
+        }
+        deaths = performance.now() - born > healthyLife ? 0 : deaths + 1;
+        const wait = Math.min(firstBackoff * 2 ** deaths, longestBackoff);
+        onDeath(`worker ${number} ended with ${reason}; the next one starts in ${wait} ms`);
+        const timer = setTimeout(() => {
+          restarts.delete(timer);
+          resolve(start(number));
+        }, wait);
+        restarts.add(timer);
+      };
+      try {
+        const worker = cluster.fork({ [numberVariable]: String(number) });
+        living.set(number, worker);
+        worker.once('listening', ({ port }) => resolve(port));
+        onEnd(worker, replace);
+      } catch (error) {
+        replace(errorText(error));
+      }
+    });
   const stop = async (): Promise<void> => {
-    isReplacing = false;
+    state = 'stopping';
     for (const timer of restarts) clearTimeout(timer);
     await Promise.all([...living.values()].map((worker) => endWorker(worker, drainSeconds)));
   };
 
   try {
-    for (let number = 1; number <= count; number += 1) fork(number);
-    const [port] = await Promise.all([...living.values()].map(listening));
-    isReplacing = true;
+    const [port] = await Promise.all(Array.from({ length: count }, (_, i) => start(i + 1)));
+    state = 'running';
     return { port: port!, stop };
   } catch (error) {
     await stop();
     throw error;
   }
-}
-
-function listening(worker: Worker): Promise<number> {
-  return new Promise((resolve, reject) => {
-    worker.once('listening', ({ port }) => resolve(port));
-    onEnd(worker, (reason) => {
-      const text = `a worker ended with ${reason} before it listened; its message above says why`;
-      reject(new MobilityError('MOBILITY_CONFIG', text));
-    });
-  });
 }
 
 /** Calls `ended` once. Ignores errors of messages to a worker that has just ended. */

@@ -191,20 +191,22 @@ describe('several workers', () => {
     expect([stdout, stderr]).toEqual([expect.stringMatching(/^worker 1 ended with SIGKILL;.*\n$/), '']);
   });
 
-  it('report a worker that cannot be started, and start it again', async () => {
+  it('report a worker that is killed early or cannot be started, and start it again', async () => {
     const { stdout, stderr } = await runPrimary(
-      'const workers = await startWorkers(options);',
+      'const starting = startWorkers(options);',
+      "Object.values(cluster.workers)[0].process.kill('SIGKILL');",
+      'const workers = await starting;',
       'const node = process.execPath;',
       "process.execPath = node + '-is-gone';",
       "Object.values(cluster.workers)[0].process.kill('SIGKILL');",
-      'while (deaths.length < 3) await turn();',
+      'while (deaths.length < 4) await turn();',
       'process.execPath = node;',
       "await new Promise((resolve) => cluster.once('listening', resolve));",
       'await workers.stop();',
-      "console.log(deaths.slice(0, 3).join('\\n'));",
+      "console.log(deaths.slice(0, 4).join('\\n'));",
     );
-    const failed = 'worker 1 ended with spawn .*-is-gone ENOENT; the next one starts in \\d+ ms\n';
-    const all = new RegExp(`^worker 1 ended with SIGKILL.*\n${failed}${failed}$`);
+    const failed = 'worker 2 ended with spawn .*-is-gone ENOENT; the next one starts in \\d+ ms\n';
+    const all = new RegExp(`^worker 1 ended with SIGKILL.*\nworker 2 ended with SIGKILL.*\n${failed}${failed}$`);
     expect([stdout, stderr]).toEqual([expect.stringMatching(all), '']);
   });
 
