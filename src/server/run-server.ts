@@ -70,7 +70,6 @@ async function runPrimary(options: RunServerOptions): Promise<void> {
 
 async function runWorker(options: RunServerOptions): Promise<void> {
   const worker = cluster.worker!;
-  worker.on('error', () => {}); // a message failed: the primary has ended, so this worker will end too
   sendHeartbeats();
   const stopping = aborted(options.signal);
   const files = await options.openLog(`w${workerNumber()}`);

@@ -1,5 +1,6 @@
 // Starts the worker processes of a server, and replaces those that end.
 import cluster, { type Worker } from 'node:cluster';
+import { fileURLToPath } from 'node:url';
 import { errorText, MobilityError } from '../model/mobility-error.ts';
 
 const firstBackoff = 100; // ms before an ended worker is replaced; doubled after each failure
@@ -60,6 +61,8 @@ export async function startWorkers({ count, drainSeconds, onDeath }: WorkersOpti
     await Promise.all([...living.values()].map((worker) => endWorker(worker, drainSeconds)));
   };
 
+  const preload = fileURLToPath(new URL('../../bin/worker.cjs', import.meta.url));
+  cluster.setupPrimary({ execArgv: [...process.execArgv, '--require', preload] });
   try {
     const [port] = await Promise.all(Array.from({ length: count }, (_, i) => start(i + 1)));
     state = 'running';

@@ -210,6 +210,11 @@ describe('several workers', () => {
     expect([stdout, stderr]).toEqual([expect.stringMatching(all), '']);
   });
 
+  it('end without output if the primary process is killed before they begin', async () => {
+    const ended = runPrimary('void startWorkers(options);', "process.kill(process.pid, 'SIGKILL');");
+    await expect(ended).rejects.toMatchObject({ signal: 'SIGKILL', stderr: '' });
+  });
+
   it('end the server with the reason if none can be started', async () => {
     const { stdout, stderr } = await runPrimary(
       "process.execPath += '-is-gone';",
