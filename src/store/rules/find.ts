@@ -38,19 +38,19 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   const order = orderOf(query);
   const matches = matcherOf(query);
   const timeOf = query.time === 'ts' ? (one: StoredEntry) => one.ts! : (one: StoredEntry) => one.write_ts;
-  let found: StoredEntry[] = [];
+  const found: StoredEntry[] = [];
   let { limit } = query;
   let size = 0;
   for await (const part of parts) {
     const beyond = found[limit];
     if (beyond !== undefined && (descending ? part.to < timeOf(beyond) : part.from > timeOf(beyond))) break;
     const entries = await part.load();
-    found = found.concat(entries.list.filter(matches)).sort(order); // fast, as both lists are nearly in order
+    for (const one of entries.list) if (matches(one)) found.push(one);
     size += entries.size;
     if (size > pageSize) limit = Math.max(1, Math.min(limit, found.length));
-    if (found.length > limit + 1) found.length = limit + 1;
+    if (found.length > limit) found.sort(order).length = limit + 1;
   }
-  if (found.length <= limit) return { found, next: null };
+  if (found.length <= limit) return { found: found.sort(order), next: null };
   found.length = limit;
   const last = found.at(-1)!;
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
