@@ -397,7 +397,7 @@ export interface EntryCursor {
   write_ts: number;
 }
 
-/** The store may use nested values of the entries again: do not change them. */
+/** The store may use the entries again: do not change them. */
 export interface EntryPage {
   entries: Entry[];
   /** When the service first received each entry, seconds since the epoch. */

@@ -56,10 +56,8 @@ export async function readPage(parts: AsyncIterable<PagePart>, query: EntryQuery
   return { found, next: { time: timeOf(last), key: last.entry.metadata.key, write_ts: last.write_ts } };
 }
 
-/** Copies `metadata` and `data`, so that callers may change their fields, but no nested values. */
 export function pageFor({ found, next }: StoredPage): EntryPage {
-  const entries = found.map(({ entry: { metadata, data } }) => ({ metadata: { ...metadata }, data: { ...data } }));
-  return { entries, received_ts: found.map((one) => one.received_ts), next };
+  return { entries: found.map(({ entry }) => entry), received_ts: found.map((one) => one.received_ts), next };
 }
 
 type Order = (a: StoredEntry, b: StoredEntry) => number;
