@@ -86,7 +86,7 @@ export interface Segmenter {
 }
 
 /** The version of the analysis code. Increase it when the same entries and models give other trips than before. */
-const codeVersion = 21;
+const codeVersion = 22;
 
 /**
  * Names of the models that come with the package, listed so that a program can know them without loading the models.

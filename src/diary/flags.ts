@@ -7,7 +7,7 @@
 //   marks             |sources_disagree|                       two phones, 5 km apart
 //   flags       the day and the section: sources_disagree, because their times overlap with the mark
 import { firstLaterIn } from '../analysis/sorted-times.ts';
-import { fastestIn, modeClass, plainMode } from '../model/modes.ts';
+import { fastestIn, knownAverage, modeClass, plainMode } from '../model/modes.ts';
 import { justBefore, type TimeRange } from '../model/time.ts';
 import type { BriefSection, BriefTrip } from '../model/trip.ts';
 import { metresBy } from '../model/trip-fields.ts';
@@ -47,7 +47,7 @@ export interface Flagged extends Mark {
 export type FlaggedStay = TimeRange & { id: string };
 
 const limits = {
-  least: 500, // m; a shorter section has no reliable average speed
+  least: 500, // m; a shorter section may lack locations
   around: 300, // s; a second location in the stay, or this long before or after it, confirms the stay
   stay: 900, // s; a stay shorter than this may have only one location
 };
@@ -73,7 +73,7 @@ function sectionFlags(
   inputs: FlagInputs,
 ): Flag[] {
   const flags: Flag[] = touching(inputs, { from, to });
-  if (distance >= limits.least && distance > fastestIn(sensed_mode) * duration) flags.push('too_fast');
+  if (knownAverage(distance, duration) > fastestIn(sensed_mode)) flags.push('too_fast');
   if (distance >= limits.least && estimated > distance / 2) flags.push('mostly_estimated');
   if (distance >= limits.least && countWithin(inputs, from, to) < 2) flags.push('one_location');
   return flags;

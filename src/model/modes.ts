@@ -27,7 +27,7 @@ interface ModeRow {
   wire: readonly string[];
   labels?: readonly string[];
   class: ModeClass;
-  /** m/s, the greatest average over 500 m (physical limit, by hand). Default: 90. */
+  /** m/s, the greatest `knownAverage` (physical limit, by hand). Default: 90. */
   fastest?: number;
   /** False: a correction cannot state the mode. It can never state a mode without a name in `wire`. */
   isStated?: false;
@@ -282,6 +282,9 @@ export function sensedModeOf(mode: string): string {
 }
 
 export const fastestIn = (sensedMode: string): number => findMode(sensedMode)?.fastest ?? 90;
+
+/** m/s; 0 under 500 m, because a short path between estimated bounds can have any average (by hand) */
+export const knownAverage = (metres: number, seconds: number): number => (metres < 500 ? 0 : metres / seconds);
 
 type DistanceColumn = 'walking_m' | 'bicycling_m' | 'car_m' | 'public_transport_m' | 'other_m';
 

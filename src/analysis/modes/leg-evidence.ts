@@ -9,7 +9,7 @@
 //              ln share walk, cycle, motor: mean state probabilities of its cells (states/viterbi.ts)
 //
 // `modes/mode-crf.ts` weighs the features. A mode that is too slow for the leg gets probability 0.
-import { fastestIn } from '../../model/modes.ts';
+import { fastestIn, knownAverage } from '../../model/modes.ts';
 import { apart, type Track } from '../clean/track.ts';
 import { cellStates } from '../motion-states.ts';
 import { joinLegs, type Leg, type Segment, secondsIn, segmentsBetween } from '../states/segments.ts';
@@ -17,6 +17,7 @@ import type { Cells } from '../states/viterbi.ts';
 
 /** The order of all lists of probabilities by mode. */
 export const modes = ['WALKING', 'BICYCLING', 'CAR', 'BUS', 'TRAIN'] as const;
+export const possibleModes = (average: number): boolean[] => modes.map((mode) => average <= fastestIn(mode));
 
 /** Features of a leg, in the order of the weights in `models`. The names are stored there: do not rename. */
 export const legFeatures = [
@@ -42,7 +43,7 @@ export const legFeatures = [
 /** A leg with its features, and its relation to the previous leg by vehicle or bicycle. */
 export interface LegEvidence extends Leg {
   features: number[];
-  possible: boolean[]; // by mode: false if the leg is 500 m or longer, and faster than this mode can be
+  possible: boolean[]; // by mode: false if the leg is faster on average than this mode can be
   fastest: number; // m/s, the 95 % quantile of the speeds in the leg
   /** Index of the previous leg by vehicle or bicycle; null: none, or too long ago. */
   before: number | null;
@@ -55,9 +56,7 @@ export interface LegEvidence extends Leg {
 type Decoded = { segments: readonly Segment[]; track: Track; cells: Cells };
 
 /** Thresholds: "physical", or chosen "by hand" on the developers' own recorded days. */
-export const legLimits = {
-  highestAverages: modes.map(fastestIn), // m/s by mode (physical)
-  least: 500, // m; a shorter leg may have any average speed, but a section may not (by hand)
+const legLimits = {
   stay: 1200, // s; a longer rest is a stay: few people wait longer at a stop (by hand)
   parked: 60, // m; width of the Gaussian kernel between two positions of a parked vehicle (by hand)
   /** Seconds of waiting before a leg, and of walking before and after it, that few drivers of cars need (by hand) */
@@ -84,13 +83,10 @@ export function collectEvidence(decoded: Decoded, from: number, to: number): Leg
     const parked = linked ? parkedScore(segments, track, before, leg) : 0;
     const around = onFoot ? { boarded: 0, waited: 0, walks: [0, 0] } : measureAround(segments, legs, i, from);
     const waited = (1 - parked) * around.waited;
-    const metres = track.metresBetween(leg.start, leg.end);
     evidence.push({
       ...leg,
       features: [...figures.own, around.boarded, waitFeature(waited), ...around.walks, ...figures.shape],
-      possible: legLimits.highestAverages.map(
-        (limit) => metres < legLimits.least || metres <= limit * (leg.end - leg.start),
-      ),
+      possible: possibleModes(figures.average),
       fastest: figures.fastest,
       before: linked ? last : null,
       near: linked && unseenBetween(track, before.end, leg.start) <= legLimits.parked ? 1 : parked,
@@ -145,7 +141,6 @@ const clampedLn = (x: number, least: number, most: number): number => Math.log(M
 function measureLeg(track: Track, cells: Cells, leg: Leg) {
   const seconds = Math.max(1, leg.end - leg.start);
   const km = track.metresBetween(leg.start, leg.end) / 1000;
-  const average = (1000 * km) / seconds;
   const fastest = fastestSpeed(track, leg);
   const { covered, halts } = findHalts(track, leg);
   const own = [1, leg.state === cellStates.walk ? 1 : 0, leg.state === cellStates.cycle ? 1 : 0];
@@ -155,11 +150,11 @@ function measureLeg(track: Track, cells: Cells, leg: Leg) {
     covered * clampedLn(turnPerKm(track, leg) / 0.6, 0.25, 10), // divisors: typical values, by hand
     covered * clampedLn(halts.length / Math.max(km, 0.3), 0.1, 10),
     gapShare(track, leg),
-    clampedLn(average / 8, 0.05, 10),
+    clampedLn((1000 * km) / seconds / 8, 0.05, 10),
     clampedLn(fastest / 12, 0.05, 10),
     Math.max(0, fastest - 27) / 10,
   ];
-  return { own, shape, fastest };
+  return { own, shape, fastest, average: knownAverage(1000 * km, seconds) };
 }
 
 /** Mean probabilities of walk, cycle and motor over the cells of a leg, divided by their sum. */

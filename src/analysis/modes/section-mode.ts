@@ -3,7 +3,7 @@
 //   leg of the group      |---- bus .6, car .3, train .1 ----|
 //   section                  |------------------------------|        takes the probabilities of that leg
 //   without readings      p ** 0.45 to 0.75, divided by the sum      locations alone: less confidence
-//   too fast for a mode   its probability becomes 0                  30 m/s: not by bicycle
+//   too fast for a mode   its probability becomes 0                  30 m/s over 500 m: not by bicycle
 //   no feed confirms it   a limit for its probability                a car or bus is at most .8
 //   faster than 55 m/s    AIR_OR_HSR, or unknown                     two locations at each end must agree
 import type { TransitEvidence } from '../../transit/match-ride.ts';
@@ -12,7 +12,7 @@ import { type Track, trackLimits } from '../clean/track.ts';
 import type { DecodedGroup } from '../decode-group.ts';
 import type { Mode } from '../segmenter.ts';
 import type { Leg } from '../states/segments.ts';
-import { boardingRatios, type LegEvidence, legFeatures, legLimits, modes } from './leg-evidence.ts';
+import { boardingRatios, type LegEvidence, legFeatures, modes, possibleModes } from './leg-evidence.ts';
 import { asMode, type ModeByLine, nameLine, roundProbability } from './line-name.ts';
 
 const vehicle = modes.indexOf('CAR'); // the first mode by vehicle
@@ -56,7 +56,7 @@ const byAir = asMode('AIR_OR_HSR', 1);
 /** The mode of a section that is too fast for modes on the ground, but whose ends are too uncertain for a flight. */
 const unknownMode: Mode = { sensed_mode: 'MotionTypes.UNKNOWN', mode_confidence: 0, mode_probabilities: {} };
 
-/** The mode of a section, from the leg that overlaps it longest. `average`: m/s */
+/** The mode of a section, from the leg that overlaps it longest. `average`: its `knownAverage` */
 export function sectionMode(decoded: DecodedGroup, section: Leg, average: number): ModeByLine {
   const { legs, probabilities, transit, track, motions } = decoded;
   const shared = legs.map((leg) => Math.min(leg.end, section.end) - Math.max(leg.start, section.start));
@@ -67,8 +67,7 @@ export function sectionMode(decoded: DecodedGroup, section: Leg, average: number
   const own = i >= 0 && shared[i]! > 0 ? probabilities.single[i]! : modesByState[section.state]!;
   const covered = legs[i]?.features[coveredFeature] ?? 0;
   const sharpness = motions.length > 0 ? 1 : sharpnessUnread.none + sharpnessUnread.all * covered;
-  // Unlike `possible` of legs, also false if a section shorter than 500 m is too fast.
-  const isPossible = legLimits.highestAverages.map((limit) => average <= limit);
+  const isPossible = possibleModes(average);
   const sharpened = own.map((p, m) => (isPossible[m] ? p ** sharpness : 0));
   const sum = sharpened.reduce((a, b) => a + b, 0);
   const line = shared[i]! > 0 ? transit[i] : undefined;

@@ -1,5 +1,6 @@
 // Makes a trip from a journey: finds its bounds, and builds its sections with modes, paths, and the evidence for them.
 import { distance } from '../../model/geo/distance.ts';
+import { knownAverage } from '../../model/modes.ts';
 import type { TripEvidence } from '../../model/trip.ts';
 import { withFields } from '../../model/with-fields.ts';
 import type { Candidate } from '../clean/candidates.ts';
@@ -79,8 +80,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
   const { start_ts: start, end_ts: end } = bounds;
   const leadEnd = bounds.lead.at(-1)?.end ?? start;
   const inside = [...bounds.lead, ...segmentsBetween(segments, leadEnd, end)];
-  // The legs of the group may reach beyond the trip, so these legs are made from the trip alone. `sectionMode` finds
-  // the leg of the group for each.
+  // Legs of the trip alone, because the group may have longer ones. `sectionMode` finds the leg of the group for each.
   const found = joinLegs(inside, start, end);
   const legs = found.length > 0 ? joinRides(found, track, motions) : [onlyLeg(cells, start, end)];
   const path = buildPath(track, legs, firstTs, stay);
@@ -91,7 +91,7 @@ function buildSections(decoded: DecodedGroup, bounds: Bounds, firstTs: number, s
     const { latitude, longitude } = paths[i - 1]?.at(-1) ?? own[0]!;
     const length = own[0]!.length - distance({ latitude, longitude }, own[0]!);
     const first = withFields(own[0]!, { latitude, longitude, length });
-    const average = (own.at(-1)!.length - first.length) / (leg.end - leg.start);
+    const average = knownAverage(own.at(-1)!.length - first.length, leg.end - leg.start);
     const estimated = estimatedMetres(path, leg.start, leg.end);
     return withFields(sectionMode(decoded, leg, average), { path: [first, ...own.slice(1)], estimated });
   });

@@ -9,6 +9,7 @@ import { interpretEntry } from '../../intake/converters/convert.ts';
 import { firstTimeShowing } from '../../model/clock-times.ts';
 import { dataTime, type Entry } from '../../model/entry.ts';
 import { keys } from '../../model/keys.ts';
+import { fastestIn, knownAverage } from '../../model/modes.ts';
 import { motionTypes, transitions } from '../../model/payloads.ts';
 import { formatForPeople, justAfter, type TimeRange } from '../../model/time.ts';
 import type { Section, TransitLine, Trip, TripEvidence, TripRecord } from '../../model/trip.ts';
@@ -209,7 +210,8 @@ function modeReason(section: Section, zone: string): Reason {
   const times = `${clockText(start_ts, zone)}-${clockText(end_ts, zone)}`;
   const known = chances.length > 0 ? `probability of ${chances.join(', ')}` : 'no probability is known';
   const why = section.source === 'correction' ? 'a correction states the mode' : known;
-  const text = `${times} ${modeText(sensed_mode)}: ${why}; on average ${Math.round(speed)} km/h${lineReason(section.transit)}`;
+  const exempt = speed > 3.6 * fastestIn(sensed_mode) && knownAverage(distance, duration) === 0 ? exemptText : '';
+  const text = `${times} ${modeText(sensed_mode)}: ${why}; on average ${Math.round(speed)} km/h${exempt}${lineReason(section.transit)}`;
   const values = { start_ts, end_ts, mode: modeText(sensed_mode), average_km_h: Math.round(10 * speed) / 10 };
   const probabilities = Object.fromEntries(shown.map(([name, p]) => [modeText(name), p]));
   return reason('mode', null, text, { ...values, ...probabilities });
@@ -223,6 +225,7 @@ function lineReason(line: TransitLine | undefined): string {
   return `; line ${lineText(line)} to ${to_stop}, probability ${probability.toFixed(2)}${others}${old}`;
 }
 
+const exemptText = ', which excludes no mode over so short a distance';
 const leastShown = 0.01; // modes with a lower probability are not listed
 
 function lengthReason(trip: Trip, how = 'along the smoothed path through the locations'): Reason {

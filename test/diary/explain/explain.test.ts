@@ -8,8 +8,10 @@ import { workday } from '../../support/trips.ts';
 
 type Parts = ReturnType<typeof explainDay>;
 
+const simulated = '--users 1 --days 2 --from 2024-03-11 --seed why --platform android';
+
 it('explains every second of a simulated day, without a coordinate', async () => {
-  const { run } = await simulatedProgram('--users 1 --days 2 --from 2024-03-11 --seed why --platform android');
+  const { run } = await simulatedProgram(simulated);
   const asked = 'explain --user sim-why-1@example.org --day 2024-03-11';
   const result = await run(`${asked} --json`);
   const { parts } = result.json<{ parts: Parts }>();
@@ -36,9 +38,7 @@ it('explains every second of a simulated day, without a coordinate', async () =>
 });
 
 it('says which trips a correction changed, added or removed, and which modes it states', async () => {
-  const { json, succeed } = await simulatedProgram(
-    '--users 1 --days 1 --from 2024-03-11 --seed why --platform android',
-  );
+  const { json, succeed } = await simulatedProgram(simulated);
   const day = ['--user', 'sim-why-1@example.org', '--day', '2024-03-11'];
   for (const line of [
     'drop --at 12:35',
@@ -85,6 +85,9 @@ it('each stored rule has a different sentence, with the thresholds of the analys
   expect(textOf('strays', { left_out: { strays: 2 } })).toMatch(/^2 of .*: outliers, /);
   expect(textOf('settled', {}, { settled_ts: null })).toMatch(/^the trip has ended; .* 45 min /);
   expect(textOf('settled', {}, { settled_ts: null, trip: { ...first!.trip!, draft: true } })).toMatch(/^draft/);
+  const sections = [{ ...first!.trip!.sections[0]!, distance: 400, duration: 80 }];
+  const text = textOf('mode', {}, { trip: { ...first!.trip!, sections } });
+  expect(text).toMatch(/ walking: .*; on average 18 km\/h, which excludes no mode over so short a distance$/);
   const dropped = { trip: null, kind: 'dropped', dropped: 'too short' } as const;
   expect(textOf('too short', {}, dropped)).toBe('the phone recorded less than 100 m of the trip');
   expect(textOf('nothing received', {})).toBe('no later data were processed yet: none came, or they are pending');
