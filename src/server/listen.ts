@@ -57,7 +57,7 @@ export async function serve(options: ServeOptions): Promise<Serving> {
   await listen(server, options);
   return {
     port: (server.address() as AddressInfo).port,
-    close: () => (closing ??= drain(server, running, drainSeconds)),
+    close: () => (closing ??= drain(server, running, drainSeconds, connections.closeIdle)),
   };
 }
 
@@ -96,10 +96,10 @@ async function listen(server: Server, { host, port }: Address): Promise<void> {
   });
 }
 
-async function drain(server: Server, running: Iterable<ServerResponse>, seconds: number): Promise<void> {
+async function drain(server: Server, running: Iterable<ServerResponse>, seconds: number, closeIdle: () => void) {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   for (const outgoing of running) outgoing.shouldKeepAlive = false;
-  const idle = setInterval(() => server.closeIdleConnections(), idleCheck);
+  const idle = setInterval(closeIdle, idleCheck);
   const deadline = setTimeout(() => server.closeAllConnections(), seconds * 1000);
   await closed;
   clearInterval(idle);
@@ -169,6 +169,10 @@ function limitConnections(server: Server, most: number, proxies: BlockList) {
   };
   return {
     isBusy: (socket: Socket): boolean => busy.has(socket),
+    // Node's `closeIdleConnections` keeps connections without a first call. Browsers open them in advance.
+    closeIdle(): void {
+      for (const socket of idle) if (!socket.writableEnded) socket.destroy();
+    },
     start({ socket }: IncomingMessage, outgoing: ServerResponse, call: () => void): void {
       const calls = busy.get(socket);
       outgoing.on('close', () => startNext(socket));
