@@ -51,7 +51,11 @@ describe('an erasure', () => {
       const copies = await copiesDuring(address, () => run(command, { env: { MOBILITY_STORE: address } }));
       expect(copies.length).toBeGreaterThan(40);
       const isLooked = (i: number): boolean => i % 7 === 0 || i > copies.length - 20;
-      for (const copy of [...sampled(copies.filter((_, i) => isLooked(i)), 20), address]) {
+      const looked = sampled(
+        copies.filter((_, i) => isLooked(i)),
+        20,
+      );
+      for (const copy of [...looked, address]) {
         const { code, stderr, stdout } = await run(command, { env: { MOBILITY_STORE: copy } });
         expect([code, copy], stderr).toEqual([0, copy]);
         if (copy === address)
