@@ -161,7 +161,7 @@ export const tables: Record<Kind, readonly Column[]> = {
     column('number', 'integer', 'number of the section before the stop'),
     ...times('end of the section before', 'start of the section after'),
     seconds('duration_s', 'seconds between the sections'),
-    metres('distance_m', 'metres between the sections in a straight line'),
+    metres('distance_m', 'straight-line metres between its two sections'),
     column('ending_section_id', 'text', 'section before the stop'),
     column('starting_section_id', 'text', 'section after the stop'),
     mode('mode_before', 'mode of the section before'),

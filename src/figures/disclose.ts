@@ -21,7 +21,7 @@ export interface Disclosed {
   cells: DisclosedCell[];
   withheld: number; // number of cells that `rest` combines
   rest: DisclosedCell | null; // all withheld cells together; null: none, or too few people
-  observed_days: number | null; // days of 24 h, with noise, two digits; null: too few people
+  observed_days: number | null; // of 24 h, with noise, two significant digits; null: too few people
 }
 
 type Cell = { name: string; people: Map<string, Figures> };
@@ -169,5 +169,5 @@ function noisySum(parts: readonly number[], noise: Buffer, place: number): numbe
   return Math.max(0, sumOf(parts) + share * Math.max(...parts));
 }
 
-/** Rounds to two digits, to hide the part of one person among many. */
+/** Rounds to two significant digits, to hide the part of one person among many. */
 const twoDigits = (x: number): number => Number(x.toPrecision(2));

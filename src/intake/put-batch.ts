@@ -164,7 +164,7 @@ async function* listsOfOne(checked: AsyncIterable<CheckedEntry>): AsyncGenerator
 
 const linesAtOnce = 500;
 
-/** Log lines per part about values without a key. More lines would push others out of the log. */
+/** Warnings per transaction about values without a key. More would push others out of the log. */
 const mostNameless = 100;
 
 async function logUnusable(log: Log, userId: string, unusable: readonly UnusableEntry[]): Promise<void> {

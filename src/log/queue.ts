@@ -6,7 +6,7 @@ import type { Level, Log, Messages } from './log.ts';
 import { line } from './messages.ts';
 
 const mostQueued = 64 * 1024 * 1024; // characters in memory that are not written yet; further lines are dropped
-const batchSize = 64 * 1024; // characters per write
+const batchSize = 64 * 1024; // characters after which a write ends
 
 interface LineLogOptions {
   level: Lowercase<Level>;

@@ -24,7 +24,7 @@ export interface Section {
   id: string;
   start_ts: number;
   end_ts: number;
-  /** `PredictedModeTypes.BUS` from the analysis, or `MotionTypes.IN_VEHICLE` from the phone. */
+  /** Such as `PredictedModeTypes.BUS`; `MotionTypes.UNKNOWN`: no mode is known. */
   sensed_mode: string;
   /** The probability of `sensed_mode`, 0 to 1. Trips of version 1 have no probabilities. */
   mode_confidence?: number;

@@ -106,7 +106,7 @@ class Analysis {
   private unmatched: TripRecord[] = []; // stored links that later stretches have not yet added again
   private firstTs: number | null; // the time of the user's first location
   private readonly problems: string[] = [];
-  /** The cells with locations; null: unknown, because older trips were derived before cells were stored. */
+  /** Cells of 0.5 degrees with locations; null: unknown, as the analysis of old trips kept none. */
   private readonly cells: Set<string> | null;
   /** The JSON of each link, because a link is compared several times. */
   private readonly texts = new WeakMap<TripRecord, string>();

@@ -21,7 +21,7 @@ export interface RequestBody {
   list: readonly CheckedEntry[]; // the checked elements of the member `RequestRules.list`
   size: number; // decompressed bytes of the body
   note: string | null; // a warning for the log
-  unread: string | null; // the text of a body that is not a JSON object; for a route with a dialect
+  unread: string | null; // the text of a body that is not a JSON object, for routes of other apps
 }
 
 const largeBody = 256 * 1024; // bytes; a larger body waits for a slot before it is parsed

@@ -40,7 +40,7 @@ const longGap = 2 * 3600; // s; shorter gaps are not reported
 /** s since midnight. Gaps at night are ignored, because a phone at rest records nothing. */
 const waking = { from: 7 * 3600, to: 22 * 3600 };
 
-/** Unobserved time before the first or after the last location is not a gap. */
+/** Reasons of unobserved time that is not reported as a gap. */
 const outside: ReadonlySet<unknown> = new Set(['before the first location', 'nothing received']);
 
 /** Explains the long gaps of a day, with the entries that the phone sent for them. */

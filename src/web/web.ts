@@ -22,8 +22,8 @@ export type FormFields = Readonly<Record<string, string>>;
 export type Upload = { form: FormFields; file: { name: string; bytes: Uint8Array } | null };
 
 export interface WebCall {
-  /** Parts of the path, the query, and the form. Of equal names, the first value counts. */
-  params: FormFields;
+  params: FormFields; // the parts of the path
+  /** Of fields with the same name, the first counts. */
   query: FormFields;
   form: FormFields;
   t: Texts;

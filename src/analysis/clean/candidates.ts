@@ -150,7 +150,7 @@ function endOfTrip(input: CandidateInput, start: number, last: number, i: number
   return endIndex === null ? null : { endIndex, resume, endedBy: 'dwell' };
 }
 
-/** Index where a rest of `gapThreshold` s up to location `i` begins; null: none. Only some apps send at rest. */
+/** For apps that send at rest: index where a rest of `gapThreshold` s up to `i` begins, or null. */
 function restSince(locations: readonly Location[], start: number, i: number): number | null {
   const here = locations[i]!;
   for (let j = i - 1; j >= start; j -= 1) {

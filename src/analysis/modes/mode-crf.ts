@@ -22,8 +22,8 @@ export interface ModeCrf {
 }
 
 /**
- * Kinds of two consecutive legs by vehicle or bicycle, each a feature of the pair. "left": the user seems to come back
- * to a parked vehicle. "near": the second leg begins where the first ended.
+ * Kinds of two consecutive legs by vehicle or bicycle, each a feature of the pair. "near": leg 2 begins where leg 1
+ * ended. "left": the user also seems to have been away from there in between.
  */
 export const pairKinds = [
   'both public', // a bus to the station, then a train

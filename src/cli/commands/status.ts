@@ -19,7 +19,7 @@ export function command(context: CommandContext) {
 Exit code 3: a person or a part of the installation needs attention.`)
     .option(
       '--silent <days>',
-      `days without a call or a location after which a person is silent; default: ${usualSilentDays}`,
+      `days without a call, or a location, until a person is listed; default: ${usualSilentDays}`,
       wholeNumber(1, 1000),
     )
     .action(context.run(showStatus));

@@ -42,7 +42,7 @@ export interface PersonStatus {
 export interface StatusOptions {
   /** Seconds since the epoch. */
   now: number;
-  /** Days without a call or a location after which the phone needs action. */
+  /** Days without a call, or a location, until the phone needs action. */
   silentDays?: number;
 }
 

@@ -1,4 +1,4 @@
-// Cuts JSON of any size into the members and list elements of its outermost value, as text.
+// Cuts JSON of any size into its members and elements, as text. Cuts a list in a member, too.
 import { parseJson } from '../../model/json.ts';
 import { readUpTo, SourceBroken } from '../source-error.ts';
 import type { Bytes } from './bytes.ts';

@@ -15,7 +15,7 @@ export const conversionReasons = {
   bad_time: 'A time lies outside the years 1 to 9999.',
 } as const;
 
-/** The `reason` of an entry in the error timeseries. */
+/** Why a converter rejects an entry: its `reason` in the error timeseries. */
 export type ConversionReason = keyof typeof conversionReasons;
 
 /**

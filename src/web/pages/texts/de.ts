@@ -185,7 +185,7 @@ export const de: Texts = {
     openDo: 'In der App öffnen',
     openNothing: 'Es passiert nichts? Dann ist die App noch nicht installiert.',
     scan: 'Scannen Sie diesen Code mit Ihrem Telefon',
-    scanText: 'Dort öffnet sich dieselbe Seite mit der Schaltfläche.',
+    scanText: 'Ihr Telefon öffnet diese Seite mit der Schaltfläche.',
     allowText: 'Sonst fehlen Wege, während der Bildschirm aus ist. Der Akku ist etwas schneller leer.',
     group: 'Zu welcher Gruppe gehören Sie?',
     mail: 'E-Mail schreiben',
@@ -367,7 +367,7 @@ export const de: Texts = {
     range: (from, to) => `Vom ${from} bis zum ${to}.`,
     undo: 'Nicht berücksichtigen',
     use: 'Wieder berücksichtigen',
-    isIgnored: 'Wird nicht berücksichtigt; Ihre Tage ändern sich in einigen Minuten.',
+    isIgnored: 'Diese Daten werden nicht berücksichtigt; Ihre Tage ändern sich in einigen Minuten.',
     failed: {
       busy: 'Gerade fügen andere ihre Dateien hinzu. Versuchen Sie es in einigen Minuten noch einmal.',
       none: 'Wählen Sie zuerst eine Datei. Es wurde nichts hinzugefügt.',
@@ -499,7 +499,7 @@ export const de: Texts = {
     beganOn: (when) => `Begonnen: ${when}`,
     yourLabel: (words) => `Ihre Angabe: ${words}`,
     notRecorded: 'Nicht aufgezeichnet',
-    flew: 'So schnell ist nur ein Flugzeug. Sind Sie geflogen? Dann tragen Sie den Weg nach.',
+    flew: 'So schnell kommt nur ein Flugzeug dorthin. Wenn Sie geflogen sind, tragen Sie den Weg nach.',
     between: (before, after) =>
       before !== after
         ? `Davor: ${before}. Danach: ${after}.`

@@ -187,7 +187,7 @@ export const en = {
     openDo: 'Open in the app',
     openNothing: 'Nothing happens? Then the app is not installed yet.',
     scan: 'Scan this code with your phone',
-    scanText: 'The same page opens there, with the button.',
+    scanText: 'Your phone opens this page with the button.',
     allowText: 'Otherwise trips are missing while the screen is off. The battery runs down a little faster.',
     group: 'Which group are you in?',
     mail: 'Write an e-mail',
@@ -370,7 +370,7 @@ export const en = {
     range: (from: string, to: string): string => `From ${from} to ${to}.`,
     undo: 'Ignore these records',
     use: 'Use these records again',
-    isIgnored: 'Ignored. Your days change within a few minutes.',
+    isIgnored: 'These records are ignored. Your days change within a few minutes.',
     failed: {
       busy: 'Other people are adding their files. Try again in a few minutes.',
       none: 'Choose a file first. Nothing was added.',
@@ -493,7 +493,7 @@ export const en = {
     beganOn: (when: string): string => `Began on ${when}`,
     yourLabel: (words: string): string => `Your label: ${words}`,
     notRecorded: 'Not recorded',
-    flew: 'Only a plane is that fast. Did you fly? Then add the trip.',
+    flew: 'Only a plane gets there that fast. If you flew, add the trip.',
     between: (before: string, after: string): string =>
       before === after
         ? `You were at ${before} before and after.`

@@ -189,7 +189,7 @@ export const es: Texts = {
     openDo: 'Abrir en la aplicación',
     openNothing: '¿No pasa nada? Entonces la aplicación aún no está instalada.',
     scan: 'Escanee este código con su teléfono',
-    scanText: 'Allí se abre la misma página, con el botón.',
+    scanText: 'Su teléfono abre esta página con el botón.',
     allowText: 'Si no, faltan viajes mientras la pantalla está apagada. La batería se gasta algo más deprisa.',
     group: '¿En qué grupo está?',
     mail: 'Escribir un correo',
@@ -373,7 +373,7 @@ export const es: Texts = {
     range: (from, to) => `Del ${from} al ${to}.`,
     undo: 'Ignorar lo que trajo',
     use: 'Usarlo de nuevo',
-    isIgnored: 'Ignorado; sus días cambiarán dentro de unos minutos.',
+    isIgnored: 'Estos datos se ignoran; sus días cambiarán dentro de unos minutos.',
     failed: {
       busy: 'Otras personas están añadiendo sus archivos. Inténtelo de nuevo en unos minutos.',
       none: 'Elija primero un archivo. No se ha añadido nada.',
@@ -504,7 +504,7 @@ export const es: Texts = {
     beganOn: (when) => `Comenzó el ${when}`,
     yourLabel: (words) => `Su respuesta: ${words}`,
     notRecorded: 'No registrado',
-    flew: 'Solo un avión es tan rápido. ¿Voló? Entonces añada el viaje.',
+    flew: 'Solo un avión llega tan rápido. Si voló, añada el viaje.',
     between: (before, after) =>
       before !== after
         ? `Antes: ${before}. Después: ${after}.`

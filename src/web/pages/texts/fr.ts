@@ -197,7 +197,7 @@ export const fr: Texts = {
     openDo: 'Ouvrir dans l’application',
     openNothing: 'Rien ne se passe ? L’application n’est pas encore installée.',
     scan: 'Scannez ce code avec votre téléphone',
-    scanText: 'La même page s’y ouvre, avec le bouton.',
+    scanText: 'Votre téléphone ouvre cette page avec le bouton.',
     allowText: 'Sinon, les trajets manquent quand l’écran est éteint. La batterie se décharge un peu plus vite.',
     group: 'À quel groupe appartenez-vous ?',
     mail: 'Écrire un e-mail',
@@ -384,7 +384,7 @@ export const fr: Texts = {
     range: (from, to) => `Du ${from} au ${to}.`,
     undo: 'Ignorer ce qu’il a apporté',
     use: 'L’utiliser à nouveau',
-    isIgnored: 'Ignoré ; vos journées changeront dans quelques minutes.',
+    isIgnored: 'Ces données sont ignorées ; vos journées changeront dans quelques minutes.',
     failed: {
       busy: 'D’autres personnes ajoutent leurs fichiers. Réessayez dans quelques minutes.',
       none: 'Choisissez d’abord un fichier. Rien n’a été ajouté.',
@@ -525,7 +525,7 @@ export const fr: Texts = {
     beganOn: (when) => `Début : ${when}`,
     yourLabel: (words) => `Votre réponse : ${words}`,
     notRecorded: 'Non enregistré',
-    flew: 'Seul un avion va aussi vite. Avez-vous pris l’avion ? Alors ajoutez ce trajet.',
+    flew: 'Seul un avion y arrive aussi vite. Si vous avez pris l’avion, ajoutez ce trajet.',
     between: (before, after) =>
       before !== after
         ? `Avant : ${before}. Après : ${after}.`
