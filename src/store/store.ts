@@ -75,8 +75,6 @@ export interface Unfinished {
   stage: 'erasing' | 'arriving';
 }
 
-// ---------------------------------------------------------------- people
-
 export interface UserRegistry {
   /**
    * Registers a name. If it is registered, only `update_ts` changes. Throws `MOBILITY_USER_EXISTS`
@@ -217,8 +215,6 @@ export interface Profiles {
     defaults?: JsonObject,
   ): Promise<JsonObject>;
 }
-
-// ---------------------------------------------------------------- staging
 
 export type PutResult = 'inserted' | 'updated';
 
@@ -371,8 +367,6 @@ export interface ErrorTimeseries {
 /** `last_ts` and `tries`: as read. A put may since have replaced the error by one with the same id. */
 export type RecoveredError = Pick<ErrorRow, 'id' | 'last_ts' | 'tries'> & { entry: Entry };
 
-// ---------------------------------------------------------------- long term
-
 export interface EntryQuery {
   /** Only entries with these keys. Missing: all keys; an empty list: no entries. */
   keys?: readonly string[];
@@ -479,8 +473,6 @@ export interface Trips {
     lease: Lease,
   ): Promise<void>;
 }
-
-// ---------------------------------------------------------------- pipeline
 
 export interface PipelineStates {
   get(userId: string): Promise<PipelineState>;

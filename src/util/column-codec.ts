@@ -1,8 +1,8 @@
 // Stores a list of similar JSON objects by columns. Compressed, these take half the bytes of the list.
 //
 // Objects with the same fields in the same order have one shape. A shape keeps the path of each
-// field once and its values as a column. A column of numbers becomes whole numbers, or the
-// differences between successive ones, whichever is shorter.
+// field once and its values as a column. A column of numbers becomes whole numbers, stored as the
+// differences between successive ones.
 //
 //     {"key":"a","at":{"lat":47.501}}   ->   paths    ["key"]      ["at","lat"]
 //     {"key":"a","at":{"lat":47.503}}        columns  {"all":"a"}  {"decimals":3,"steps":[47501,2]}
@@ -12,7 +12,7 @@ import { isPlain, jsonText } from '../model/json-text.ts';
 /**
  * The values of one field, in the first form that fits:
  * - `all`: the value that all rows have.
- * - `numbers`: the values times 10^`decimals`, as whole numbers; or `steps`: their differences.
+ * - `steps`: differences of the values times 10^`decimals`; older versions also stored `numbers`.
  * - a list with the value of each row.
  */
 type Column =
@@ -132,15 +132,11 @@ function columnOf(values: JsonValue[]): Column {
   const [one] = values;
   const isShort = typeof one === 'string' ? one.length <= longestRepeated : typeof one !== 'object' || one === null;
   if (isShort && values.every((value) => value === one)) return { all: one! };
-  const whole = wholeNumbers(values);
-  if (whole === null) return values;
-  const { decimals, numbers } = whole;
-  const steps = numbers.map((value, row) => (row === 0 ? value : value - numbers[row - 1]!));
-  return lengthOf(steps) < lengthOf(numbers) ? { decimals, steps } : { decimals, numbers };
+  return stepsOf(values) ?? values;
 }
 
 /** Multiplies by the smallest power of ten that makes all values whole: 1.5, 2.25 -> 150, 225. */
-function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers: number[] } | null {
+function stepsOf(values: readonly JsonValue[]): Column | null {
   let decimals = 0;
   for (const value of values) {
     if (typeof value !== 'number') return null;
@@ -153,17 +149,8 @@ function wholeNumbers(values: readonly JsonValue[]): { decimals: number; numbers
   const numbers = values.map((value) => Math.round((value as number) * power));
   const largest = Number.MAX_SAFE_INTEGER / 2; // differences must be exact too
   const areExact = numbers.every((whole, row) => Math.abs(whole) <= largest && whole / power === values[row]);
-  return areExact ? { decimals, numbers } : null;
-}
-
-/** Estimates the number of bits of all numbers together. */
-function lengthOf(numbers: readonly number[]): number {
-  let bits = 0;
-  for (const number of numbers) {
-    const size = Math.abs(number);
-    bits += size < 2 ** 32 ? 32 - Math.clz32(size) : 64 - Math.clz32(size / 2 ** 32);
-  }
-  return bits;
+  if (!areExact) return null;
+  return { decimals, steps: numbers.map((whole, row) => whole - (numbers[row - 1] ?? 0)) };
 }
 
 function valuesOf(column: Column, count: number): JsonValue[] {

@@ -1,8 +1,8 @@
 // Traces of a user in files: texts, texts in compressed data, and pieces of compressed data.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliDecompressSync, constants, gunzipSync } from 'node:zlib';
-import { packText } from '../../src/store/chunks/pack.ts';
+import { brotliDecompressSync, constants, gunzipSync, inflateRawSync } from 'node:zlib';
+import { dictionary, packText } from '../../src/store/chunks/pack.ts';
 import type { ColumnValue } from '../../src/store/rows/rows.ts';
 import { allTables, userTables } from '../../src/store/rows/tables.ts';
 import { connect } from '../../src/store/sqlite/driver.ts';
@@ -27,18 +27,25 @@ export function textsIn(folder: string, texts: readonly string[]): string[] {
   return hits;
 }
 
-/** How packed texts begin: with the size of the window. */
-const window = packText('a')[0]! & 15;
+const mark = packText('')[0]!; // begins short texts
+const window = packText('a'.repeat(10_000))[0]! & 15; // begins long texts
 
 /** Which of `texts` are in compressed data that begins anywhere in the files of a folder. */
 export function packedTextsIn(folder: string, texts: readonly string[]): string[] {
   const hits = new Set<string>();
-  const options = { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: 100_000 };
+  const { BROTLI_OPERATION_FLUSH, Z_SYNC_FLUSH } = constants;
+  const maxOutputLength = 100_000;
   for (const [, bytes] of filesIn(folder)) {
     for (let at = 0; at < bytes.length && hits.size < texts.length; at++) {
-      if ((bytes[at]! & 15) !== window) continue;
+      const isShort = bytes[at] === mark;
+      if (!isShort && (bytes[at]! & 15) !== window) continue;
       try {
-        const content = brotliDecompressSync(bytes.subarray(at, at + 600), options);
+        const content = isShort
+          ? inflateRawSync(bytes.subarray(at + 1, at + 600), { dictionary, finishFlush: Z_SYNC_FLUSH, maxOutputLength })
+          : brotliDecompressSync(bytes.subarray(at, at + 600), {
+              finishFlush: BROTLI_OPERATION_FLUSH,
+              maxOutputLength,
+            });
         for (const text of texts) if (content.includes(text)) hits.add(text);
       } catch {
         // no compressed data begins here

@@ -29,19 +29,17 @@ export async function accountOf(rows: Rows, user: string): Promise<AccountRow | 
   return (await rows.find(accounts, { where: { user } }))[0] ?? null;
 }
 
-async function admitted(rows: Rows, user: string): Promise<AccountRow> {
-  const account = await accountOf(rows, user);
-  if (account?.stage !== 'active') throw notAdmitted();
-  return account;
-}
-
 /** Runs `work` in one transaction, and rejects if the user is not admitted. */
 export function writeAdmitted<T>(
   engine: Engine,
   user: string,
   work: (rows: WritableRows, account: AccountRow) => Promise<T>,
 ): Promise<T> {
-  return engine.write(user, async (rows) => work(rows, await admitted(rows, user)));
+  return engine.write(user, async (rows) => {
+    const account = await accountOf(rows, user);
+    if (account?.stage !== 'active') throw notAdmitted();
+    return work(rows, account);
+  });
 }
 
 /** Throws if `lease` was lost. An expired lease is valid until another owner acquires a lease. */

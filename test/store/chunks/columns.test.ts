@@ -85,3 +85,8 @@ it('the text of columns contains repeated texts each time', () => {
   const list = numbers(0, 100).map((ts) => ({ ts, text: 'y'.repeat(10_000), short: 'y' }));
   expect(columnsText(list).length).toBeGreaterThan(1_000_000);
 });
+
+it('reads columns of whole numbers, which older versions stored', () => {
+  const shape = { paths: [['a', 'b']], columns: [{ decimals: 1, numbers: [25, -10] }], count: 2 };
+  expect(listOf(JSON.stringify({ shapes: [shape] }))).toEqual([{ a: { b: 2.5 } }, { a: { b: -1 } }]);
+});
