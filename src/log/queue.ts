@@ -1,4 +1,4 @@
-import { setImmediate as nextSlice } from 'node:timers/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { errorText } from '../model/mobility-error.ts';
 import { mapInSlices } from '../util/slices.ts';
 import { createStamp, fileLine } from './line-format.ts';
@@ -7,6 +7,7 @@ import { line } from './messages.ts';
 
 const mostQueued = 64 * 1024 * 1024; // characters in memory that are not written yet; further lines are dropped
 const batchSize = 64 * 1024; // characters after which a write ends
+const writeDelay = 20; // ms in which lines collect for a write: one write per line takes more CPU
 
 interface LineLogOptions {
   level: Lowercase<Level>;
@@ -35,7 +36,7 @@ export function createQueue(options: QueueOptions) {
   let size = 0;
   let dropped: { lines: number; since: string; reason: string } | null = null;
   let working: Promise<void> | null = null;
-  let isClosed = false;
+  const closing = new AbortController();
 
   const reportLine = ({ lines, since, reason }: NonNullable<typeof dropped>): string =>
     fileLine(stamp(now()), 'WARNING', threadId, line.dropped('Log lines', lines, since, reason));
@@ -67,12 +68,12 @@ export function createQueue(options: QueueOptions) {
     }
   };
   const work = async (): Promise<void> => {
-    await nextSlice();
+    await pause(writeDelay, undefined, { signal: closing.signal }).catch(() => {});
     while (queued.length > 0) await writeBatch();
     working = null;
   };
   const push = (lines: Lines): void => {
-    if (isClosed) return;
+    if (closing.signal.aborted) return;
     if (size > mostQueued) drop(lines.text(), 'the disk is too slow');
     else {
       queued.push(lines);
@@ -81,7 +82,7 @@ export function createQueue(options: QueueOptions) {
     }
   };
   const close = async (): Promise<void> => {
-    isClosed = true;
+    closing.abort();
     await working;
     if (dropped !== null) await writeBatch();
   };
