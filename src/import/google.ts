@@ -206,11 +206,8 @@ function positionOf(place: JsonValue | undefined): { latitude: number; longitude
   const { latE7, latitudeE7 = latE7, centerLatE7 } = asObject(place);
   const { lngE7, longitudeE7 = lngE7, centerLngE7 } = asObject(place);
   const [north, east] = [degreesFrom(latitudeE7 ?? centerLatE7), degreesFrom(longitudeE7 ?? centerLngE7)];
-  if (north !== undefined && east !== undefined) return { latitude: north, longitude: east };
   const text = isJsonObject(place) ? (place.latLng ?? place.LatLng) : place;
-  if (typeof text !== 'string') return null;
-  const match = /^(?:geo:)?\s*(-?[\d.]+)°?\s*,\s*(-?[\d.]+)°?/.exec(text);
-  if (match === null) return null;
-  const [latitude, longitude] = [Number(match[1]), Number(match[2])];
-  return Number.isFinite(latitude) && Number.isFinite(longitude) ? { latitude, longitude } : null;
+  const match = /^(?:geo:)?\s*(-?[\d.]+)°?\s*,\s*(-?[\d.]+)°?/.exec(typeof text === 'string' ? text : '');
+  const [latitude, longitude] = [north ?? Number(match?.[1]), east ?? Number(match?.[2])];
+  return Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 ? { latitude, longitude } : null;
 }

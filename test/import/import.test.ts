@@ -143,9 +143,10 @@ it('known, duplicate and new entries are counted separately, also in a dry run, 
   const { folder, run, refuse } = await freshProgram();
   const path = join(folder, 'a.csv');
   const row = (minute: number) => `2024-03-12T08:0${minute}:00Z,38.5,-7.9`;
-  await writeFile(path, ['time,lat,lon', row(0), row(1), row(1), 'never,38.5,-7.9'].join('\n'));
+  const rejected = ['never,38.5,-7.9', '2024-03-12T08:02:00Z,91,-7.9'];
+  await writeFile(path, ['time,lat,lon', row(0), row(1), row(1), ...rejected].join('\n'));
   const args = ['import', path, '--user', 'ada', '--create', '--json'];
-  const counts = { read: 5, doubled: 1, set_aside: 1, left_behind: 0 }; // with the end of the recording
+  const counts = { read: 6, doubled: 1, set_aside: 2, left_behind: 0 }; // with the end of the recording
   const outcome = async (...flags: string[]) => {
     const { code, json } = await run([...args, ...flags]);
     return [code, json()];

@@ -138,6 +138,8 @@ export function locate(record: JsonObject, fields: Fields, context: LocationCont
   const longitude = position === undefined ? number('lon') : numberIn(position.longitude);
   if (latitude === undefined || longitude === undefined)
     return { unread: `expected latitude and longitude as numbers at ${where}, found a missing or unreadable value` };
+  if (Math.abs(latitude) > 90 || Math.abs(longitude) > 180)
+    return { unread: `expected latitude -90 to 90 and longitude -180 to 180 at ${where}, found another number` };
   const time = position?.time ?? timeOf(record, fields);
   const ts = instantIn(time, zone);
   if (ts === null)
