@@ -17,8 +17,9 @@ export type Owner = SourcePerson | null;
 
 /** An item that a reader found. The count `read` includes entries, errors, skipped and unread items. */
 export type Found =
-  /** An entry to put. `received_ts`: when a service first received it, seconds since the epoch. */
-  | { owner: Owner; entry: Pushed; received_ts?: number }
+  // An entry to put. `received_ts`: when a service first received it, seconds since the epoch.
+  // `named`: its record names a person. The reader throws `SourceBroken` at a second person.
+  | { owner: Owner; entry: Pushed; received_ts?: number; named?: true }
   | { owner: Owner; unusable: UnusableEntry } // a value that could not become an entry, with the reason
   | { owner: Owner; error: ErrorRow } // an entry that another service rejected, with its history
   | { owner: SourcePerson; person: true } // a person, to be registered even without entries

@@ -99,7 +99,7 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
   };
   let [bytes, shown] = [0, 0];
   let skipped: string | undefined;
-  let firstOwner: string | undefined; // UUID of the first owner, if the source has UUIDs
+  let isOfOne = options.whom === null || part.names === 'people';
   const show = (): void => {
     const share = part.size === null ? null : part.size === 0 ? 1 : Math.min(1, bytes / part.size);
     options.onProgress?.(part, share, report);
@@ -123,13 +123,9 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
         problem(found.kind, found.warning);
       } else {
         const { owner } = found;
+        if (!isOfOne && (owner !== null || 'named' in found)) await expectOnePerson(part, options);
+        isOfOne ||= owner !== null || 'named' in found;
         const recipient = await people.find(owner, part);
-        firstOwner ??= owner?.uuid;
-        if (owner !== null && owner.uuid !== firstOwner && part.names === 'uuids' && options.whom !== null) {
-          const text = `expected entries of one person, ${options.whom.name}, found a second UUID`;
-          const remedy = 'leave out --user to import each person as a user of their own';
-          throw new SourceBroken(`${text}: ${remedy}`, 'people');
-        }
         if (recipient !== null) await people.take(recipient, found, report);
       }
       if (report.read - shown >= 1000) {
@@ -151,6 +147,22 @@ async function importPart(part: Part, people: People, options: ImportOptions): P
   }
   show();
   return report;
+}
+
+/** Reads a part that names people to its end before any of it is stored. */
+async function expectOnePerson(part: Part, { whom, signal }: ImportOptions): Promise<void> {
+  const uuids = new Set<string>();
+  try {
+    for await (const found of part.read({ onBytes: () => signal?.throwIfAborted() })) {
+      if ('owner' in found && found.owner !== null) uuids.add(found.owner.uuid);
+      if (uuids.size <= 1) continue;
+      const text = `expected entries of one person, ${whom?.name}, found a second UUID`;
+      const remedy = 'leave out --user to import each person as a user of their own';
+      throw new SourceBroken(`${text}: ${remedy}`, 'people');
+    }
+  } catch (error) {
+    if (!(error instanceof SourceBroken) || error.kind === 'people') throw error;
+  }
 }
 
 type UserName = Pick<UserRecord, 'uuid' | 'user_email'>;

@@ -116,12 +116,14 @@ describe('the owner of a file', () => {
     expect((await run(['import', path, '--user', 'ada'])).code).toBe(0);
   });
 
-  it('is one person: entries of two people are not mixed', async () => {
+  it('is one person: nothing of a file of two people is stored', async () => {
     const of = (id: string, i: number) => JSON.stringify({ user_id: { $uuid: id.replaceAll('-', '') }, ...entry(i) });
     const two = `${of(uuid, 0)}\n${of(uuid.replace('6a', '6b'), 1)}\n`;
-    const { args, json, withUser, refuse } = await importing('two.jsonl', two);
-    await refuse(args, /expected entries of one person.*found a second UUID/, { code: 3 });
-    expect(await withUser('ada', (store, id) => store.counts(id))).toMatchObject({ usercache: 1 });
+    const { args, folder, json, withUser, refuse } = await importing('two.jsonl', two);
+    await refuse(args, /nothing could .* expected entries of one person.*found a second UUID/, { code: 1 });
+    await writeFile(join(folder, 'two.csv'), 'time,lat,lon,user\n1710230400,38,-7,ada\n1710230460,38,-7,bob\n');
+    await refuse(['import', join(folder, 'two.csv'), '--user', 'ada'], /nothing .*"user" at line 3/, { code: 1 });
+    expect(await withUser('ada', (store, id) => store.counts(id))).toMatchObject({ usercache: 0 });
     expect((await json(...args.slice(0, 2))).users).toHaveLength(2);
   });
 

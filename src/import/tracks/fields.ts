@@ -154,7 +154,8 @@ export function locate(record: JsonObject, fields: Fields, context: LocationCont
     bearing: number('bearing', 0),
   };
   const location = { ts, latitude, longitude, ...known };
-  return { owner: null, entry: withZoneAt(locationEntry(location, origin, reported), location) };
+  const entry = withZoneAt(locationEntry(location, origin, reported), location);
+  return { owner: null, entry, ...(fields.person && { named: true }) };
 }
 
 /** Sets the time zone of the place, because files name none. */

@@ -386,7 +386,7 @@ export const de: Texts = {
       packing:
         'Mit einem Passwort geschützt oder so gepackt, dass der Server den Inhalt nicht lesen kann. Entpacken Sie das Archiv, und fügen Sie die Dateien einzeln oder als gewöhnliches ZIP ohne Passwort hinzu.',
       people:
-        'Daten mehrerer Personen; gelesen wurde nur bis zur zweiten Person. Sind die hinzugefügten Aufzeichnungen nicht Ihre eigenen, wählen Sie „Nicht berücksichtigen“. Fügen Sie dann eine Datei hinzu, die nur Ihre Daten enthält.',
+        'Daten mehrerer Personen. Nichts wurde hinzugefügt. Fügen Sie eine Datei hinzu, die nur Ihre Daten enthält.',
       points:
         'Einige Aufzeichnungen wurden ausgelassen, weil Zeit oder Ort fehlen oder nicht lesbar sind. Fehlt viel, exportieren Sie die Daten noch einmal, zum Beispiel als GPX.',
       empty:

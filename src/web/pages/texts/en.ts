@@ -387,8 +387,7 @@ export const en = {
       large: 'Too large for one import. Split it into smaller files, and add them one after the other.',
       packing:
         'Protected by a password, or packed in a way that the server cannot read. Unpack it, and add the files one by one or in a normal ZIP without a password.',
-      people:
-        'Data of several people; reading stopped at the second person. If the records added are not yours, choose “Ignore these records”. Then add a file that has only your data.',
+      people: 'Data of several people. Nothing was added. Add a file that has only your data.',
       points:
         'Some records were left out, because their time or place is missing or cannot be read. If much is missing, export your data again, for example as GPX.',
       empty:

@@ -391,8 +391,7 @@ export const es: Texts = {
         'Contenido demasiado grande para una sola importación. Repártalo en archivos más pequeños y añádalos uno tras otro.',
       packing:
         'Contenido protegido con contraseña o comprimido de un modo que el servidor no puede leer. Descomprímalo y añada los archivos uno a uno o en un ZIP normal sin contraseña.',
-      people:
-        'Datos de varias personas; la lectura se ha detenido en la segunda. Si los registros añadidos no son suyos, elija «Ignorar lo que trajo». Después añada un archivo que solo contenga sus datos.',
+      people: 'Datos de varias personas. No se ha añadido nada. Añada un archivo que solo contenga sus datos.',
       points:
         'Se han omitido algunos registros porque su hora o su lugar falta o no se puede leer. Si faltan muchos, exporte de nuevo sus datos, por ejemplo como GPX.',
       empty:

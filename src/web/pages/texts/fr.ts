@@ -403,7 +403,7 @@ export const fr: Texts = {
       packing:
         'Contenu protégé par un mot de passe ou compressé d’une façon que le serveur ne sait pas lire. Décompressez l’archive, puis ajoutez les fichiers un par un ou dans un ZIP ordinaire sans mot de passe.',
       people:
-        'Données de plusieurs personnes ; la lecture s’est arrêtée à la deuxième. Si les enregistrements ajoutés ne sont pas les vôtres, choisissez « Ignorer ce qu’il a apporté ». Ajoutez ensuite un fichier qui ne contient que vos données.',
+        'Données de plusieurs personnes. Rien n’a été ajouté. Ajoutez un fichier qui ne contient que vos données.',
       points:
         'Certains enregistrements ont été laissés de côté : leur heure ou leur lieu manque ou est illisible. S’il en manque beaucoup, exportez de nouveau vos données, par exemple en GPX.',
       empty:
