@@ -9,6 +9,7 @@ import { derivedDays } from '../model/pipeline-state.ts';
 import { faultReason } from '../model/rejections.ts';
 import { day } from '../model/time.ts';
 import type { Store } from '../store/store.ts';
+import { isDead } from './check-installation.ts';
 
 /** Counts the entries rejected for one reason. `fault`: a converter of the program failed. */
 export type RejectedSum = { reason: string; fault: boolean; entries: number; people: number; last_ts: number };
@@ -25,6 +26,7 @@ interface StatusHost {
   note: (text: string) => void;
 }
 
+type RunOfUser = { user_email: string; owner: string; expires_ts: number };
 type Time = number | null; // seconds since the epoch
 
 async function emptyStatus(store: Store) {
@@ -61,7 +63,8 @@ async function emptyStatus(store: Store) {
       waiting: 0,
       outdated: 0,
       outdated_days: 0,
-      at_work: [] as { user_email: string; owner: string; expires_ts: number }[],
+      at_work: [] as RunOfUser[],
+      killed: [] as RunOfUser[], // their leases have not expired yet
     },
     disk: await store.disk(),
     backup_ts: null as Time,
@@ -135,6 +138,7 @@ function addRun(run: StoreStatus['run'], { user, figures }: PersonStatus, now: n
     run.outdated_days += derivedDays(state);
   }
   if (ran !== null) run.last_ts = Math.max(run.last_ts ?? ran, ran);
-  if (lease !== null && lease.expires_ts > now)
-    run.at_work.push({ user_email: user.user_email, owner: lease.owner, expires_ts: lease.expires_ts });
+  if (lease === null || lease.expires_ts <= now) return;
+  const { owner, expires_ts } = lease;
+  (isDead(lease) ? run.killed : run.at_work).push({ user_email: user.user_email, owner, expires_ts });
 }

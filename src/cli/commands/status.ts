@@ -69,7 +69,7 @@ function statusText(status: StoreStatus, context: CommandContext): string {
     ['last run', run.last_ts === null ? 'no run has had work yet' : when(run.last_ts)],
     ['next run', `${pending}; ${counted(run.with_work, 'person', 'people')} with work`],
     ...(run.outdated > 0 ? [['', outdatedText(run.outdated, run.outdated_days, 'next')]] : []),
-    ...run.at_work.map((lease) => {
+    ...[...run.at_work, ...run.killed].map((lease) => {
       const [state, words] = leaseWords(lease, zone);
       return [state, `${lease.user_email}: ${words}`];
     }),

@@ -117,6 +117,8 @@ describe('the first failing step is named, with its remedy:', () => {
     expect(stdout + (await run('doctor', '--user', 'ada')).stdout).not.toContain('at work');
     await kit.store.leases.acquire(await register('ben'), `pipeline ${process.pid} on ${hostname()}`, 60);
     await show('status', /^at work +ben: pipeline \d+ on .*, until /m);
+    const runs = (await run('status', '--json')).json().run;
+    expect(runs).toMatchObject({ at_work: [{ user_email: 'ben' }], killed: [{ user_email: 'ada' }] });
   });
 
   it('wrong study: the token of a participant names it', async () => {
