@@ -22,7 +22,7 @@ export interface RecoverOptions extends PipelineOptions {
   dryRun?: boolean;
 }
 
-/** `tried` counts each entry once, although each round tries all rejected entries again. */
+/** `tried` counts each entry once, although each round tries all rejected entries, also new ones. */
 export interface RecoverReport {
   user_id: string;
   tried: number;
@@ -40,16 +40,17 @@ const pageSize = 1000; // errors that are read at once
  */
 export async function recoverErrors(store: Store, userId: string, options: RecoverOptions): Promise<RecoverReport> {
   const report: RecoverReport = { user_id: userId, tried: 0, recovered: 0, rounds: 0, remaining: [] };
+  const tried = new Set<string>();
   const recoverAll = async ({ current: lease }: HeldLease): Promise<void> => {
     const { log, now } = options;
-    for (report.rounds = 1; (await takeRound(store, userId, options, report)) > 0; report.rounds += 1) {
+    for (report.rounds = 1; (await takeRound(store, userId, options, report, tried)) > 0; report.rounds += 1) {
       const state = await store.pipeline.get(userId);
       // The type requires these fields, but this stage does not use them.
       const rest = { changedTrips: null, segmenter: shippedSegmenter, feeds: null, reanalyseFrom: null };
       await runStage(moveToLongTerm, { store, userId, lease, log, now, started: now(), state, ...rest });
     }
   };
-  if (options.dryRun) await takeRound(store, userId, options, report);
+  if (options.dryRun) await takeRound(store, userId, options, report, tried);
   else await withLease(store, userId, options, recoverAll);
   report.remaining = await readRemaining(store, userId);
   return report;
@@ -77,6 +78,7 @@ async function takeRound(
   userId: string,
   options: RecoverOptions,
   report: RecoverReport,
+  tried: Set<string>,
 ): Promise<number> {
   const { key, reason, platform } = options;
   const which = { key, reason, limit: pageSize };
@@ -89,7 +91,8 @@ async function takeRound(
       const entry = acceptedEntry(row);
       return entry ? [{ ...row, entry }] : [];
     });
-    if (report.rounds <= 1) report.tried += rows.length;
+    for (const { id } of rows) tried.add(id);
+    report.tried = tried.size;
     recovered += options.dryRun ? usable.length : await store.errors.recover(userId, usable);
   }
   report.recovered += recovered;

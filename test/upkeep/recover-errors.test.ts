@@ -49,6 +49,19 @@ it('keeps entries that still do not convert as errors, and names them with the r
   expect(await recoverErrors(store, user, options)).toMatchObject({ tried: 2, recovered: 0, rounds: 1, remaining });
 });
 
+it('counts an entry that is rejected meanwhile as tried and as recovered', async () => {
+  const user = await newUser(store);
+  await setAside(user, pushedRide(android, 0, 0).slice(0, 2));
+  const late = await store.errors.list(user, { limit: 1 });
+  await store.errors.remove(user, [late[0]!.id], Infinity);
+  const get = async (id: string) => {
+    await store.errors.put(user, late.splice(0)); // between the first and the second round
+    return store.pipeline.get(id);
+  };
+  const busy = { ...store, pipeline: { ...store.pipeline, get } };
+  expect(await recoverErrors(busy, user, options)).toMatchObject({ tried: 2, recovered: 2 });
+});
+
 it('selects by key or reason and keeps the others; a dry run changes nothing', async () => {
   const user = await newUser(store);
   const ride = pushedRide(android, 0, 0);
