@@ -77,7 +77,7 @@ async function eraseRecord(store: Store, user: ErasedUser): Promise<void> {
 const noRows = () => Object.fromEntries(collections.map((name) => [name, 0])) as Rows;
 
 const kept =
-  'of people who joined a study by its link: the name of the study and 64 bits of the SHA-256 of their token, so that their app does not join again';
+  'nothing of the membership of a study but, for each study token, the name of the study and 64 bits of the SHA-256, so that the app does not join again';
 
 function notReached({ address }: Store): readonly string[] {
   const isMongo = address.startsWith('mongodb');

@@ -48,7 +48,7 @@ it('people are erased after their number or name was typed, and the receipt has 
   expect(`  COLLECTION${sums!.split('\nlog files')[0]}`).toBe(table('2 0', '1 0', '2 0'));
   const logs = `\nlog files in ${address}/logs: names replaced in \\d+ lines of \\d files?\nnot reached: `;
   expect(stdout).toMatch(new RegExp(logs));
-  expect(stdout).toMatch(/\nkept: of people who joined a study by its link: .*\n$/);
+  expect(stdout).toMatch(/\nkept: nothing of the membership of a study but, for each study token, .*\n$/);
   expect(stdout).not.toContain('may still be named');
   const ofOne = await twoPeople();
   expect((await ofOne.run(one, { tty: true, stdin: 'ada\n' })).code).toBe(0);
