@@ -6,7 +6,7 @@ import { platformOf } from './recover-user.ts';
 
 export type ErrorFilter = { key?: string; reason?: string; platform?: string; appVersion?: string };
 
-export type ErrorGroup = ReturnType<typeof newGroup>;
+export type ErrorGroup = ReturnType<typeof withMessage>;
 
 /** Returns faults of the program first, and then the groups with the most entries first. */
 export async function groupErrors(
@@ -14,36 +14,48 @@ export async function groupErrors(
   users: AsyncIterable<{ uuid: string }>,
   filter: ErrorFilter,
 ): Promise<ErrorGroup[]> {
-  const groups = new Map<string, ErrorGroup>();
+  const groups: Groups = new Map();
   for await (const { uuid } of users) {
     const figures = await figuresWithErrors(store, uuid, filter);
     if (figures === null) continue;
     const { key, reason, platform } = filter;
     const version = appVersionOf(figures);
-    const own = new Set<ErrorGroup>();
+    const own = new Set<ReturnType<typeof newGroup>>();
     for await (const row of everyError(store, uuid, { key, reason })) {
       if (platform === undefined || platformOf(row) === platform) own.add(addRow(groups, row, version));
     }
     for (const group of own) group.people += 1;
   }
-  return [...groups.values()].sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
+  const found = [...groups.values()].map(withMessage);
+  return found.sort((a, b) => Number(b.fault) - Number(a.fault) || b.entries - a.entries);
+}
+
+/** Chooses the most common message of a group. */
+function withMessage({ messages, ...group }: ReturnType<typeof newGroup>) {
+  const [message, { id }] = [...messages].reduce((a, b) => (b[1].count > a[1].count ? b : a));
+  return { ...group, message, other_messages: messages.size - 1, id };
 }
 
 /** `version`: the app version in the user's profile. */
-function newGroup({ reason, identity, entry, first_ts, last_ts, message, id }: ErrorRow, version: string | null) {
+function newGroup({ reason, identity, entry, first_ts, last_ts }: ErrorRow, version: string | null) {
   const named = isJsonObject(entry) && isJsonObject(entry.metadata) ? entry.metadata.key : null;
   const key = identity?.key ?? (typeof named === 'string' ? named : null);
   const platform = platformOf({ entry });
   const fault = reason === faultReason; // a converter failed: the program is wrong, not the entry
-  return { fault, reason, key, platform, version, entries: 0, people: 0, first_ts, last_ts, message, id };
+  const messages = new Map<string, { id: string; count: number }>();
+  return { fault, reason, key, platform, version, entries: 0, people: 0, first_ts, last_ts, messages };
 }
 
-function addRow(groups: Map<string, ErrorGroup>, row: ErrorRow, version: string | null): ErrorGroup {
+type Groups = Map<string, ReturnType<typeof newGroup>>;
+
+function addRow(groups: Groups, row: ErrorRow, version: string | null): ReturnType<typeof newGroup> {
   const added = newGroup(row, version);
   const name = JSON.stringify([added.reason, added.key, added.platform, version]);
   const group = groups.get(name) ?? added;
   groups.set(name, group);
   group.entries += 1;
+  const { id, count } = group.messages.get(row.message) ?? { id: row.id, count: 0 };
+  group.messages.set(row.message, { id, count: count + 1 });
   group.first_ts = Math.min(group.first_ts, row.first_ts);
   group.last_ts = Math.max(group.last_ts, row.last_ts);
   return group;

@@ -207,10 +207,20 @@ describe('status', () => {
 });
 
 /** Puts an entry that no converter takes. */
-function putUnconvertible(store: Store, uuid: string, write_ts: number): Promise<unknown> {
+function putUnconvertible(store: Store, uuid: string, write_ts: number, more = {}): Promise<unknown> {
   const metadata = { key: 'background/location', write_ts, platform: 'android', time_zone: 'UTC', type: 'message' };
-  return store.usercache.put(uuid, { entries: [{ metadata, data: { ts: write_ts } }], unusable: [] }, 1.7e9);
+  return store.usercache.put(uuid, { entries: [{ metadata, data: { ts: write_ts, ...more } }], unusable: [] }, 1.7e9);
 }
+
+it('errors shows the most common message of a group, and the number of others', async () => {
+  const { show, succeed, withUser } = await freshProgram('ada');
+  const entries = [{ latitude: 1 }, {}, {}];
+  await withUser('ada', async (store, uuid) => {
+    for (const [i, data] of entries.entries()) await putUnconvertible(store, uuid, 1.7e9 + i, data);
+  });
+  await succeed('pipeline --user ada');
+  await show('errors', /^3 entries .*\n +\w+: data\.latitude: .*, and 1 other message\n/);
+});
 
 describe('recover-errors', () => {
   const reason = 'shape';

@@ -49,12 +49,14 @@ async function showAll(context: CommandContext, options: Options): Promise<Outco
 }
 
 function groupText(group: ErrorGroup, zone: string): string {
-  const { fault, reason, key, platform, version, entries, people, first_ts, last_ts, message, id } = group;
+  const { fault, reason, key, platform, version, entries, people, first_ts, last_ts, other_messages, id } = group;
   const head = [counted(entries, 'entry', 'entries'), counted(people, 'person', 'people'), errorKeyText(key)];
   if (platform !== null) head.push(errorKeyText(platform));
   if (version !== null) head.push(`app ${errorKeyText(version)}`);
   head.push(`${minuteText(first_ts, zone)} to ${minuteText(last_ts, zone)}`);
-  return `${head.join('  ')}\n    ${fault ? 'PROGRAM FAULT: ' : `${oneLine(reason)}: `}${oneLine(message)}\n    ${id}`;
+  const others = other_messages > 0 ? `, and ${counted(other_messages, 'other message')}` : '';
+  const why = `${fault ? 'PROGRAM FAULT' : oneLine(reason)}: ${oneLine(group.message)}${others}`;
+  return `${head.join('  ')}\n    ${why}\n    ${id}`;
 }
 
 async function showOne(context: CommandContext, id: string, { coordinates }: { coordinates?: true }): Promise<void> {
