@@ -141,7 +141,8 @@ const asPage =
   (c: Context<ServerEnv>): Call['refuse'] =>
   (problem, id) => {
     const { headers: own = {} } = problem.options;
-    const page = faultPage(problem.status, textsFor(languagesOf(c)), { id, wait: Number(own['Retry-After'] ?? 0) });
+    const reader = { t: textsFor(languagesOf(c)), cookies: new Map(Object.entries(getCookie(c))) };
+    const page = faultPage(problem.status, reader, { id, wait: Number(own['Retry-After'] ?? 0) });
     const answer = belowBase(page, c.get('base'));
     const headers = { ...pageHeaders(c.get('call')), ...own };
     return new Response(textOf(answer), { status: problem.status, headers });

@@ -18,24 +18,24 @@ export async function answerPage(
     if (person === null) return signIn;
     await onCaller(person.user);
     if (route.takesFile) return answerUpload(route, { ...call, ...person });
-    return isForeign(person.csrf) ? faultPage(403, call.t) : route.answer({ ...call, ...person });
+    return isForeign(person.csrf) ? faultPage(403, call) : route.answer({ ...call, ...person });
   }
   const found = await findManager(call);
   if (found === null) return signIn;
   const { manager, csrf } = found;
   await onCaller(manager.name);
-  if (isForeign(csrf)) return faultPage(403, call.t);
+  if (isForeign(csrf)) return faultPage(403, call);
   const note: ManagerCall['note'] = (action, people) => {
     const keys = people.map(({ figures }) => figures.audit_key);
     return call.audit(`manager ${manager.name}`, action, keys);
   };
   const managing = { ...call, manager, csrf, note };
   if (route.who === 'manager') return route.answer(managing);
-  if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call.t);
+  if (route.who === 'operator') return manager.operator ? route.answer(managing) : faultPage(404, call);
   // A study that does not exist and another manager's study have the same answer.
   const name = call.params.study ?? '';
   const study = manager.studies.includes(name) ? await call.store.studies.byName(name) : null;
-  return study === null ? faultPage(404, call.t) : route.answer({ ...managing, study });
+  return study === null ? faultPage(404, call) : route.answer({ ...managing, study });
 }
 
 /**
@@ -54,7 +54,7 @@ async function answerUpload(route: WebRoute & { who: 'person' }, call: PersonCal
   if (free === null) return busy;
   free.release();
   const upload = await call.readUpload();
-  if (!isOwnForm(upload.form, call.csrf)) return faultPage(403, call.t);
+  if (!isOwnForm(upload.form, call.csrf)) return faultPage(403, call);
   const lock = claim();
   if (lock === null) return busy;
   turns.began(user.uuid);

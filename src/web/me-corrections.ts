@@ -133,11 +133,11 @@ const parseTime = (text = ''): number | null =>
 export async function correctDay(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user, now } = call;
   const { day = '', kind = '' } = form;
-  if (!isShownDay(day)) return faultPage(400, t);
+  if (!isShownDay(day)) return faultPage(400, call);
   if (kind === 'undo') return undo(call, day);
   const found = await readStatement(call, form);
   if (typeof found === 'string') return redirect(`${dayPath(day)}?done=${found}`);
-  if (found === null) return faultPage(400, t);
+  if (found === null) return faultPage(400, call);
   // The word for "home" in the language of the page makes the place the home.
   const isHome = found.kind === 'place_name' && found.name.toLowerCase() === t.me.home.toLowerCase();
   const correction = isHome ? { ...found, name: 'home' } : found;
@@ -145,7 +145,7 @@ export async function correctDay(call: PersonCall): Promise<WebAnswer> {
   // A form that is sent twice stores one correction.
   if (repeatsNewest(await readCorrections(store, user.uuid), correction)) return redirect(done);
   const entry = await correctionEntry(store, user.uuid, correction, { now: writeTime(now), origin });
-  if (beyondBounds(entry, now) !== null) return faultPage(400, t);
+  if (beyondBounds(entry, now) !== null) return faultPage(400, call);
   return putAndShow(call, day, [entry], `${done}&saved=${entry.metadata.write_ts}`);
 }
 
@@ -155,7 +155,7 @@ async function putAndShow(call: PersonCall, day: string, entries: readonly Entry
 }
 
 async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
-  const { t, form, store, user } = call;
+  const { form, store, user } = call;
   const stated = await readCorrections(store, user.uuid);
   const around = { from: startOfDay(addDays(day, -1), 'UTC'), to: startOfDay(addDays(day, 2), 'UTC') };
   const inputs = await readInputs(store, user.uuid, around, { isBounded: true });
@@ -166,7 +166,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
     const undone = undoOfLabels(inputs, id, { origin, now });
     if (correction !== undefined)
       entries.push(await correctionEntry(store, user.uuid, { kind: 'undo', of: correction.write_ts }, { now, origin }));
-    else if (undone.length === 0) return faultPage(400, t);
+    else if (undone.length === 0) return faultPage(400, call);
     entries.push(...undone);
   }
   const isLater = stated.some(({ kind, write_ts }) => kind === 'set_aside' && form.of === String(write_ts));
@@ -177,7 +177,7 @@ async function undo(call: PersonCall, day: string): Promise<WebAnswer> {
 export async function labelTrip(call: PersonCall): Promise<WebAnswer> {
   const { t, form, store, user } = call;
   const { day = '', trip: id = '' } = form;
-  if (!isShownDay(day)) return faultPage(400, t);
+  if (!isShownDay(day)) return faultPage(400, call);
   const near = await correctedTrips(store).byDay(user.uuid, { from: addDays(day, -2), to: addDays(day, 1) });
   const trip = near.find((one) => one.trip?.id === id)?.trip ?? null;
   if (trip === null) return redirect(`${dayPath(day)}?done=gone`);

@@ -20,19 +20,13 @@ import { type Shell, shell } from './pages/shell.ts';
 import { ownValue, type Texts } from './pages/texts/texts.ts';
 import { shownDays } from './shown-days.ts';
 import { baseMapOf } from './tiles.ts';
-import type { PersonCall, WebAnswer } from './web.ts';
-import { answerOf, banner, faultPage, formButton, isShownDay } from './web.ts';
-
-const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
-
-type MePage = keyof typeof mePages;
+import type { MePage, PersonCall, WebAnswer } from './web.ts';
+import { answerOf, banner, faultPage, formButton, isShownDay, meLinks } from './web.ts';
 
 async function frameOf(call: PersonCall, current?: MePage): Promise<Partial<Shell>> {
   const { t, user, store } = call;
   const signOut = formButton(call, '/me/sign-out', t.signOut);
-  const links = Object.entries(mePages).map(([name, href]) => {
-    return { href, words: t.me[name as MePage], isCurrent: name === current };
-  });
+  const links = meLinks(t, current);
   const study = user.study === undefined ? null : await store.studies.byName(user.study);
   const brand = study === null ? t.service : studyTexts(study, call.preferred).name;
   const foot = markup`<p>${study === null ? t.me.noStudy : study.show_names ? t.me.underName : t.me.underCode}</p>`;
@@ -119,10 +113,10 @@ function dayDownload(day: string, t: Texts): MarkupValue {
 
 export async function showDay(call: PersonCall): Promise<WebAnswer> {
   const { t, params, query, user, store, now } = call;
-  if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, t, { frame: await frameOf(call) });
+  if (params.day !== undefined && !isShownDay(params.day)) return faultPage(404, call, { frame: await frameOf(call) });
   const isPreview = call.form.kind !== undefined;
   const wanted = isPreview ? await readStatement(call, call.form) : null;
-  if (isPreview && wanted === null) return faultPage(400, t);
+  if (isPreview && wanted === null) return faultPage(400, call);
   const which = { day: params.day, isOwn: true, href: dayPath };
   if (wanted !== null && typeof wanted === 'object') {
     const stated = { ...wanted, write_ts: now, received_ts: now };
@@ -167,7 +161,7 @@ const lastDays = 30;
 export async function showMonth(call: PersonCall): Promise<WebAnswer> {
   const { t, params, user, store, now } = call;
   const { month } = params;
-  if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, t, { frame: await frameOf(call) });
+  if (month !== undefined && !isShownDay(`${month}-01`)) return faultPage(404, call, { frame: await frameOf(call) });
   const { today, first, last } = await readKnownDays(store, user.uuid, now);
   const latest = last < addDays(today, -lastDays) ? last : today;
   const usual = { from: addDays(latest, 1 - lastDays), to: latest };

@@ -122,11 +122,11 @@ function downloadForm({ t }: PersonCall): MarkupValue {
 }
 
 /** An empty field of the form sets no bound. */
-export async function sendDays({ t, query, store, user, now }: PersonCall): Promise<WebAnswer> {
+export async function sendDays({ t, cookies, query, store, user, now }: PersonCall): Promise<WebAnswer> {
   const format = query.format as Download;
   const [from, to] = [query.from || undefined, query.to || undefined];
   if (!Object.hasOwn(downloads, format) || ![from, to].every((day) => day === undefined || isShownDay(day)))
-    return faultPage(400, t);
+    return faultPage(400, { t, cookies });
   const days = { ...(from && { from }), ...(to && { to }) };
   const { table, type } = downloads[format];
   async function* people() {

@@ -3,18 +3,17 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { ManagerRecord } from '../model/manager.ts';
 import { refusalOf, type TokenRecord, tokenHash, useStep } from '../model/user.ts';
 import type { Store } from '../store/store.ts';
-import type { FormFields, ManagerCall, PersonCall, WebCall } from './web.ts';
+import { cookieNames, type FormFields, type ManagerCall, type PersonCall, type WebCall } from './web.ts';
 
 /** s after which a session ends: 90 days for a participant, a working day for a manager. */
 const lifetimes = { person: 90 * 86_400, manager: 12 * 3600 };
 /** s after which a cookie ends. A manager's cookie outlives the session, to recognise the browser. */
 const cookieLives = { person: lifetimes.person, manager: 400 * 86_400 };
 
-const names = { person: 'mobility-days', manager: 'mobility-study' };
-type Kind = keyof typeof names;
+type Kind = keyof typeof cookieNames;
 
 /** Over https, the prefix `__Host-` binds the cookie to this host and to https. */
-const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${names[kind]}`;
+const cookieName = (kind: Kind, isSecure: boolean): string => `${isSecure ? '__Host-' : ''}${cookieNames[kind]}`;
 
 export const newSecret = (): string => randomBytes(32).toString('base64url');
 

@@ -66,15 +66,15 @@ export function passwordForm({ t }: WebCall, name = '', isWrong = false): WebAns
 
 /** Every failure has the same answer, which hides whether the name exists. */
 export async function signIn(call: WebCall): Promise<WebAnswer> {
-  const { t, form, limits, origin, log, store } = call;
+  const { form, limits, origin, log, store } = call;
   const name = (form.name ?? '').trim().toLowerCase().slice(0, 100);
   const { password = '' } = form;
   // A known browser is counted alone, so that strangers cannot lock it out.
   const browser = knownBrowser(call, await store.managers.byName(name));
   const wait = browser === null ? limits.networkWait(origin) : 0;
-  if (wait > 0) return faultPage(429, t, { wait });
+  if (wait > 0) return faultPage(429, call, { wait });
   const verified = await limits.runInQueue(origin, () => tryPassword(call, name, password, browser), browser);
-  if (verified === null) return faultPage(429, t, { wait: fullQueueWait });
+  if (verified === null) return faultPage(429, call, { wait: fullQueueWait });
   const cookie = verified === '' ? null : await startManagerSession(call, name, verified);
   if (cookie === null) return passwordForm(call, name.slice(0, 40), true);
   log.write('INFO', `manager ${name} signed in`);

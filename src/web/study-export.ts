@@ -32,7 +32,7 @@ const countDays = ({ from, to }: Asked): number => (Date.parse(to) - Date.parse(
 
 export async function showExport(call: StudyCall): Promise<WebAnswer> {
   const { t, study, query, manager } = call;
-  if (manager.may_export !== true) return faultPage(404, t);
+  if (manager.may_export !== true) return faultPage(404, call);
   const words = t.exports;
   const asked = askedIn(query, call) ?? askedIn({}, call)!;
   const people = (await senders(call)).length;
@@ -59,8 +59,8 @@ export async function showExport(call: StudyCall): Promise<WebAnswer> {
 }
 
 export async function sendExport(call: StudyCall): Promise<WebAnswer> {
-  const { t, study, form, manager, note, claim } = call;
-  if (manager.may_export !== true) return faultPage(404, t);
+  const { study, form, manager, note, claim } = call;
+  if (manager.may_export !== true) return faultPage(404, call);
   const back = (done: string): WebAnswer => {
     const { from = '', to = '', coarse = '' } = form;
     return redirect(`/study/${study.name}/export?${new URLSearchParams({ from, to, coarse, done })}`);

@@ -32,7 +32,7 @@ export async function showFigures(call: StudyCall): Promise<WebAnswer> {
   const today = localDay(now, 'UTC');
   const thisMonth = today.slice(0, 7);
   const settled = [1, 2].reduce((month) => (isSettled(month, today) ? month : monthBeside(month, -1)), thisMonth);
-  if (params.month !== undefined && !isShownDay(`${params.month}-01`)) return faultPage(404, t);
+  if (params.month !== undefined && !isShownDay(`${params.month}-01`)) return faultPage(404, call);
   let people = await readMembers(store, study.name, params.month ?? settled);
   const first = localDay(Math.min(now, ...people.map(({ registered_ts }) => registered_ts)), 'UTC').slice(0, 7);
   const month = params.month ?? (first > settled ? first : settled);

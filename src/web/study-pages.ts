@@ -217,7 +217,7 @@ async function batteryText(call: StudyCall, userId: string): Promise<string> {
 export async function showPerson(call: StudyCall): Promise<WebAnswer> {
   const { t, store, study, now, zone, params, note } = call;
   const found = (await readPeople(store, study, now)).find(({ id }) => id === params.id);
-  if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, t);
+  if (found === undefined || (params.day !== undefined && !isShownDay(params.day))) return faultPage(404, call);
   const href = (other: string): string => `/study/${study.name}/p/${found.id}/${other}`;
   const { shown, heading, strip } = await readDay(call, found.user, { day: params.day, isOwn: false, href });
   await note(`look at ${shown.observed.day}`, [found]);

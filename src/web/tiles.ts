@@ -7,13 +7,13 @@ import { faultPage, type WebAnswer, type WebCall } from './web.ts';
 export const baseMapOf = ({ tiles }: WebCall, prefix: string): BaseMap | null =>
   tiles && { ...tiles, href: (z, x, y) => `${prefix}/tiles/${z}/${x}/${y}` };
 
-export async function sendTile({ tiles, params, t, log }: WebCall): Promise<WebAnswer> {
+export async function sendTile({ tiles, params, t, cookies, log }: WebCall): Promise<WebAnswer> {
   const [z, x, y] = [params.z, params.x, params.y].map((text = '') => (/^\d{1,9}$/.test(text) ? Number(text) : NaN));
   const found = tiles?.tile(z!, x!, y!).catch((error: unknown) => {
     log.write('WARNING', `Base map is damaged: ${errorText(error)}`);
     return null;
   });
   const body = (await found) ?? null;
-  if (tiles === null || body === null) return faultPage(404, t);
+  if (tiles === null || body === null) return faultPage(404, { t, cookies });
   return { status: 200, body, headers: { 'Content-Type': tiles.type, 'Cache-Control': 'private, max-age=604800' } };
 }

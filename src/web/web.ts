@@ -99,21 +99,37 @@ export const fileAnswer = (body: WebAnswer['body'], name: string, type: string):
   headers: { 'Content-Type': type, 'Content-Disposition': `attachment; filename="${name}"` },
 });
 
+export const cookieNames = { person: 'mobility-days', manager: 'mobility-study' };
+
+const mePages = { days: '/me', month: '/me/month', data: '/me/data' } as const;
+
+export type MePage = keyof typeof mePages;
+
+export const meLinks = (t: Texts, current?: MePage): NonNullable<Shell['links']> =>
+  Object.entries(mePages).map(([name, href]) => {
+    return { href, words: t.me[name as MePage], isCurrent: name === current };
+  });
+
 /**
  * `id`: number of the request, for the operator. `wait`: s until the next try, for status 429.
- * `frame`: the head and foot for a reader who is signed in.
+ * `frame`: the head and foot; default: links for a reader who has signed in.
  */
 export function faultPage(
   status: number,
-  t: Texts,
+  call: Pick<WebCall, 't' | 'cookies'>,
   { id, wait = 0, frame }: { id?: string; wait?: number; frame?: Partial<Shell> } = {},
 ): WebAnswer {
+  const { t } = call;
+  // The sessions of the cookies may have ended: then the links lead to the sign-in.
+  const has = (name: string): boolean => call.cookies.has(name) || call.cookies.has(`__Host-${name}`);
+  const links = has(cookieNames.person) ? [...meLinks(t)] : [];
+  if (has(cookieNames.manager)) links.push({ href: '/study', words: t.study.studies });
   const { title, text } = t.faults[status] ?? t.faults[status >= 500 ? 500 : 400]!;
   const again = status === 429 && ` ${t.tryAgain(Math.ceil(wait / 60))}`;
   const number = id !== undefined && status >= 500 && markup`<p class="soft small">${t.request(id)}</p>`;
   const body = markup`<h1>${title}</h1><p class="lead">${text}${again}</p>${number}<p><a class="btn" href="/">${t.toStart}</a></p>`;
   const headers: WebAnswer['headers'] = wait > 0 ? { 'Retry-After': String(Math.ceil(wait)) } : {};
-  return { status, body: shell({ t, title, ...frame, isNarrow: true, query: null, body }), headers };
+  return { status, body: shell({ t, title, links, ...frame, isNarrow: true, query: null, body }), headers };
 }
 
 /** True for the years 2 to 9998: neighbouring days on a page must be in the years 1 to 9999. */

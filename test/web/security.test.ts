@@ -362,6 +362,10 @@ it('no page may be cached or shown in a frame, and each may load only files of t
   expect((await kit.request('/assets/pages.css', known)).status).toBe(304);
   const lost = await kit.request('/nowhere', { headers: { Accept: 'text/html' } });
   expect([lost.status, lost.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+  const asked = async (path: string, who: string) =>
+    (await kit.request(path, { headers: { Accept: 'text/html', Cookie: people[who]!.cookie } })).text;
+  expect(await asked('/nowhere', 'sunny')).toContain('<a href="/me/month">');
+  expect(await asked('/study/other', 'of-sunny')).toContain('<a href="/study">');
 });
 
 it('the log names neither the person nor the day of a page', async () => {
