@@ -96,10 +96,7 @@ export type Config = { [Name in keyof typeof rows]: ReturnType<(typeof rows)[Nam
 /** All settings in the order of docs/configuration.md. `meaning` states the unit. */
 export const settings = Object.entries(rows).map(([name, one]) => ({ name: name as keyof Config, ...one }));
 
-/**
- * Takes each setting from its flag, else its environment variable, else its default. Throws
- * `MOBILITY_CONFIG` for a value that is not allowed.
- */
+/** Takes each setting from its flag, else variable, else default. Throws `MOBILITY_CONFIG`. */
 export function readConfig(
   env: Record<string, string | undefined>,
   flags: Partial<Record<keyof Config, string | boolean>> = {},

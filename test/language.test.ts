@@ -1,5 +1,4 @@
-// No comment and no message has words that a reader from the field does not know in the meaning that they have here, or
-// constructions that are read twice.
+// No comment and no message has words that a reader from the field does not know, or must read twice.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

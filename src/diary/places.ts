@@ -1,6 +1,5 @@
-// Groups the stays of a person into places with stable ids. The order of stays has no effect. If
-// there are many stays, a run stores the places up to a time (`keepPlaces`). Later stays join these
-// places or make new ones.
+// Groups the stays of a person, in any order, into places with stable ids. If there are many stays,
+// a run stores the places up to a time (`keepPlaces`). Later stays join these, or make new ones.
 //
 //   stays      a 06:00   b 09:00   c 17:00   d 22:00    a, c, d: within 150 m
 //   places     A = {a, c, d}   B = {b}                     letters in order of the first stay

@@ -63,8 +63,7 @@ const keysOf: Partial<Record<Kind, { primary: readonly string[]; foreign?: Reado
 /**
  * The manifest as text. It omits JSON lines files without rows, because an empty file is not a
  * valid table. `versions`: the versions of the analysis that made the trips. The manifest has keys
- * only for all days, since an id may refer to a row of another day, and only if the columns have
- * the names of this program.
+ * only for all days, since ids may refer to rows of other days, and only without renamed columns.
  */
 export function dataPackage(
   written: readonly WrittenTable[],

@@ -129,10 +129,7 @@ export function monthFigures(month: string, by: Dimension, months: ReadonlyMap<s
   return { month, by, tallies, everybody, observed };
 }
 
-/**
- * Reported months are complete and never overlap, and an operator cannot leave out a person, so the
- * difference of two reports reveals no person.
- */
+/** Months are complete and never overlap, so no difference of two reports reveals a person. */
 export const monthReport = ({ month, by, tallies, ...whole }: MonthFigures, least: number): MonthReport => ({
   month,
   by,

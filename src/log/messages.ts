@@ -27,8 +27,7 @@ export const line = {
   userUuid: (user: string): string => `user_uuid ${word(user)}`,
   /**
    * `token`: the id of the token, not the secret. `state`: why it is refused, such as `not known`.
-   * `email` comes last, because it may contain any characters; an erasure overwrites all that
-   * follows `of` or `sent as`.
+   * `email` is last, as it may contain anything: erasures overwrite all after `of` or `sent as`.
    */
   refusedToken: (token: string, state: string, relation: 'of' | 'sent as', email: string): string =>
     `Refused token ${token}, ${state}, ${relation} ${email}`,

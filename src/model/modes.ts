@@ -41,8 +41,7 @@ interface ModeRow {
 
 /**
  * Legends and forms have this order. Any two colours of a theme differ by 20 or more in CIE Lab,
- * also for people who see no red, no green or no blue (Machado 2009). Their contrast to the page is
- * 4.5 to 1 or more.
+ * also for people who see no red, green or blue (Machado 2009). Contrast to the page: over 4.5.
  */
 export const travelModes = [
   {

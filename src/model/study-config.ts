@@ -7,15 +7,13 @@ export const labelsFileName = (study: string): string => `${study}.labels.json`;
 
 /**
  * Completes the configuration of a study. A field comes from `given`, else from the stored
- * configuration, else from the defaults. The function always sets the address of this
- * server, the study's name and its subgroups. `version` grows by one if anything changed. `now`:
- * seconds since the epoch.
+ * configuration, else from the defaults. The function always sets the address of this server, the
+ * study's name and its subgroups. `version` grows by one if anything changed. `now`: in seconds.
  *
  * A configuration with a `version` was published before. If it has no `opcode`, none is added: the
  * members have tokens of three parts, which the app accepts only without `opcode`.
  *
- * Lists of labels in `label_options` become `label_lists`. Then this server returns the lists, and
- * `label_options` is their address.
+ * Lists in `label_options` become `label_lists`, and `label_options` their address on this server.
  */
 export function studyConfig(
   study: StudySettings,

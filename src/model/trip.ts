@@ -198,8 +198,7 @@ export interface Untracked {
 
 /**
  * A link of a user's trip chain: a trip, or a `dropped` trip. Links are sorted by `chain_ts`. Each
- * link depends on the link before it and on the data since. A `draft` is a trip after the chain
- * that has not ended.
+ * link depends on the link before it and the data since. A `draft` after the chain has not ended.
  */
 export interface TripRecord {
   id: string;

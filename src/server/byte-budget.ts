@@ -209,8 +209,7 @@ export class ByteBudget {
   }
 
   // Ends bodies until there is room: each time the slowest body of the owner with the most bytes.
-  // Returns the limit that is still exceeded. With `slowOnly`, ends only bodies below `slowBelow`,
-  // because the caller can wait.
+  // Returns the limit still exceeded. `slowOnly`: only below `slowBelow`, so callers can wait.
   #makeRoom(holder: Holder, pool: Pool, bytes: number, slowOnly = false): 'part' | 'room' | null {
     for (;;) {
       const lack = this.#lack(holder, pool, bytes);

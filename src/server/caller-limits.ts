@@ -35,8 +35,7 @@ export const callerLimits = (config: Pick<Config, 'mibPerDay' | 'pendingEntries'
 export type CallerLimits = ReturnType<typeof callerLimits>;
 
 // Limits of a person who joined a study by its link and has not sent data on several days yet:
-// anyone can create many such accounts. The limits leave room for a phone that was offline for a
-// month (32,000 entries, 11 MB).
+// anyone can create many such accounts. A phone may be offline for a month: 32,000 entries, 11 MB.
 const newMemberLimits = { bytesPerDay: 16 * mebibyte, pendingEntries: 50_000, unknownKeys: 100 };
 
 const keysKept = 30_000; // ms that unknown keys stay in memory; a key may contain an erased user's name

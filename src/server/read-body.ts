@@ -1,5 +1,4 @@
-// Reads the bytes of a request body within limits. Authenticates the sender of a large body before
-// all of it has arrived.
+// Reads a request body within limits. Authenticates the sender of a large body before its end.
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import { parseJson } from '../model/json.ts';

@@ -1,5 +1,4 @@
-// An iPhone records a location every 50 metres of a trip, ends the trip late, and then appends the
-// log of the motion coprocessor.
+// An iPhone records locations every 50 m of a trip, ends it late, then adds the log of its motions.
 import type { Entry } from '../model/entry.ts';
 import type { JsonObject } from '../model/json.ts';
 import { keys } from '../model/keys.ts';

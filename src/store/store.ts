@@ -78,8 +78,7 @@ export interface Unfinished {
 export interface UserRegistry {
   /**
    * Registers a name. If it is registered, only `update_ts` changes. Throws `MOBILITY_USER_EXISTS`
-   * if the name has another UUID, if the UUID has another name, or if an erasure of the user was
-   * interrupted: repeat the erasure first.
+   * if the name has another UUID or the UUID another name, or if an erasure has to be repeated.
    */
   register(
     email: string,
@@ -482,8 +481,7 @@ export interface PipelineStates {
   merge(userId: string, fields: Partial<PipelineState>, lease: Lease): Promise<void>;
   /**
    * Returns the users with pending entries that are due at `at`, a dirty range, or documents to
-   * derive. With `version`, also the users with trips of another analysis version. May include
-   * users who are being erased.
+   * derive. With `version`, also users with trips of other versions. May include users in erasure.
    */
   withWork(userIds: readonly string[], at: number, version?: string): Promise<Set<string>>;
   /** Counts users with trips of another analysis version, and the days to derive again. */

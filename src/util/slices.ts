@@ -6,10 +6,7 @@ const first: (() => void)[] = [];
 const queue: (() => void)[] = [];
 let isDue = false;
 
-/**
- * Resolves in a later pass of the event loop. Each pass lets one caller continue: the first of the
- * urgent callers, else the first of the others.
- */
+/** Resolves in a later pass of the event loop. Each pass continues one caller, urgent first. */
 function nextSlice({ urgent = false }: { urgent?: boolean } = {}): Promise<void> {
   return new Promise((resolve) => {
     (urgent ? first : queue).push(resolve);

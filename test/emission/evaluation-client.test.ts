@@ -1,5 +1,4 @@
-// An evaluation client with its own keys, shaped like MobilityNet's: it reads the same before and after the
-// pipeline.
+// An evaluation client with its own keys, shaped like MobilityNet's, reads the same before and after the pipeline.
 import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { openKit } from '../server/kit.ts';

@@ -1,5 +1,4 @@
-// A participant's life with the app of today, through sockets: join by link, register, travel, drafts, processed trips,
-// labels that stay.
+// A participant's life with the app of today, through sockets: join, register, travel, drafts, trips, lasting labels.
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { JsonObject } from '../../src/model/json.ts';
 import { studyConfig } from '../../src/model/study-config.ts';

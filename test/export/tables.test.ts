@@ -1,5 +1,4 @@
-// Tables of an export: they join, they stream, they are safe in a spreadsheet, and they hide who and where when asked
-// to.
+// Tables of an export: they join, stream, are safe in a spreadsheet, and hide who and where when asked to.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';

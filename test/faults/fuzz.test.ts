@@ -1,5 +1,4 @@
-// Thousands of strange entries through the whole program: no 5xx, no crash, and no coordinate or time in a diary that
-// is none.
+// Thousands of strange entries through the program: no 5xx, no crash, and no diary gets a wrong coordinate or time.
 import { expect, it } from 'vitest';
 import type { Entry } from '../../src/model/entry.ts';
 import type { JsonObject, JsonValue } from '../../src/model/json.ts';
@@ -35,10 +34,7 @@ function incidentAt({ metadata }: Entry): Entry {
   } as Entry;
 }
 
-/**
- * The batches of one person: all of their days, with some entries exchanged by strange ones and many strange ones
- * added.
- */
+/** The batches of one person: all of their days, with some entries exchanged by strange ones, and many added. */
 function* batchesOf(days: readonly Entry[], count: number, random: Random): Generator<JsonValue[]> {
   let sent = 0;
   let at = 0;

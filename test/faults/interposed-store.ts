@@ -39,8 +39,7 @@ const writes = new Set(
 
 /**
  * Dies before the write number `at` (from 0), and stays dead: no call after it has an effect. Between two writes
- * nothing changes, so these are all the places where a process can die and leave something else behind; a write itself
- * is one transaction.
+ * nothing changes, and a write is one transaction: so a process can leave something else behind at no other place.
  */
 export function dyingAt(at: number): Interposer & { died(): boolean } {
   let count = 0;

@@ -1,5 +1,4 @@
-// The pipeline killed at random moments and run again: the same diary, byte for byte, and no run waits longer than the
-// lease.
+// The pipeline killed at random moments and run again: the same bytes, and no run waits longer than the lease.
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { tempFolder } from '../support/clean-up.ts';

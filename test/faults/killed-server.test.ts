@@ -1,5 +1,4 @@
-// Puts to a server that is killed at random moments: what was acknowledged is there once, and nothing that was never
-// sent.
+// Puts to a server that is killed at random moments: what was acknowledged is there once, and nothing else.
 import { expect, it } from 'vitest';
 import { type Entry, identityText } from '../../src/model/entry.ts';
 import type { Random } from '../../src/simulate/random.ts';

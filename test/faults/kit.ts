@@ -47,10 +47,7 @@ export async function copyOf(folder: string, to: string): Promise<string> {
   return to;
 }
 
-/**
- * Runs `work` with chance; a failure names the seed. `MOBILITY_TEST_SEED` repeats one, as far as the machine's timing
- * does.
- */
+/** Runs `work` with chance; a failure names the seed. `MOBILITY_TEST_SEED` repeats it, except the machine's timing. */
 export async function withSeed<T>(work: (random: Random) => Promise<T>): Promise<T> {
   const seed = Number(process.env.MOBILITY_TEST_SEED ?? randomInt(2 ** 31));
   try {

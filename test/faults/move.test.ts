@@ -1,5 +1,4 @@
-// The move from usercache to timeseries, and the way back of errors, with pushes and deaths between any two calls of
-// the store.
+// The move from usercache to timeseries and the way back of errors, with pushes and deaths between any two calls.
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { silentLog } from '../../src/log/log.ts';
@@ -123,10 +122,7 @@ describe('while a move or a recovery runs', () => {
 
 // ---------------------------------------------------------------- death between any two writes
 
-/**
- * The same user again, with everything that their phone pushed and one entry that fails until the converter is
- * repaired.
- */
+/** The same user again, with all that their phone pushed and an entry that fails until the converter is repaired. */
 async function startOver(userId: string, pushes: readonly (readonly Entry[])[]): Promise<void> {
   await store.erase(userId);
   await newUser(store, userId);

@@ -1,5 +1,4 @@
-// One bad thing of every kind, in a batch, in a day and in a run over all: the rest comes out, and the bad thing is
-// explained.
+// One bad thing of every kind, in a batch, a day and a run over all: the rest comes out, the bad thing is explained.
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
-// An e-mission database comes in the same from a server, from a dump and from JSON, and makes the trips of the phones'
-// own pushes.
+// An e-mission database comes in the same from a server, a dump and JSON, and makes the trips of the phones' pushes.
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { everybodyAt, freshProgram, type Program } from '../cli/kit.ts';

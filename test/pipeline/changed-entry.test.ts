@@ -16,8 +16,7 @@ const begin = Math.ceil(t0 / hour) * hour - t0; // a full hour of UTC, at which 
 
 /**
  * Ten minutes of movement in the first hour, rest in which the phone drifts away from where it came to, and movement
- * right after the hour: its first step begins at the last location of the hour before. Hours later the next trip
- * begins.
+ * right after the hour: its first step begins at the last location of the hour before. Hours later a trip begins.
  */
 const history: Entry[] = [
   ...pushedMove(android, { from: begin, to: begin + 600, speed: 5, every: 200 }),

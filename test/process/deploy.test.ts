@@ -1,5 +1,4 @@
-// The samples of examples/deploy. Units are checked by systemd, proxies run in front of a server; containers are
-// checked as text.
+// The samples of examples/deploy: systemd checks units, proxies run before a server, containers are checked as text.
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';

@@ -1,5 +1,4 @@
-// The contract of the Store interface: the test file of every engine calls testStore, and every promise of store.ts is
-// tested here.
+// The contract of the Store interface: the test file of every engine calls testStore, which tests all of store.ts.
 import { afterAll, beforeAll, describe, it, onTestFinished } from 'vitest';
 import { isFull } from '../support/sample.ts';
 import { admissionTests } from './contract/admission.ts';

@@ -1,5 +1,4 @@
-// MongoDB servers for tests: one started for each test file, in a temporary folder, and those that
-// MOBILITY_TEST_MONGODB names.
+// MongoDB servers for tests: one for each test file in a temporary folder, and those that MOBILITY_TEST_MONGODB names.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';

@@ -1,5 +1,4 @@
-// What every chain of trips promises: nothing overlaps, places are shared or untracked time lies between, nothing has a
-// hole.
+// What every chain of trips promises: no overlaps, no holes, and shared places or untracked time in between.
 import { distance } from '../../src/model/geo/distance.ts';
 import type { Position, TripRecord } from '../../src/model/trip.ts';
 

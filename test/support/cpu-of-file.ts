@@ -1,5 +1,4 @@
-// Measures test files: with MOBILITY_TEST_CPU=FILE, each adds a line `<its CPU seconds, child processes too> <name>` to
-// it.
+// Measures test files: each adds a line `<CPU seconds, with child processes> <name>` to the file MOBILITY_TEST_CPU.
 import { appendFileSync, readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { afterAll, expect } from 'vitest';

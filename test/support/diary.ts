@@ -107,10 +107,7 @@ export function expectSame(
 
 export const inOnePush = (entries: Entry[]): Delivery => ({ pushes: [{ entries, run: false, stretchSize: 5000 }] });
 
-/**
- * Delivers entries to a new user with this UUID, whom it erases after `work`. `afterRun` is called after each run but
- * the last.
- */
+/** Delivers entries to a new user, whom it erases after `work`. `afterRun` is called after each run but the last. */
 export async function deliver<T>(
   store: Store,
   uuid: string,

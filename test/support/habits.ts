@@ -49,8 +49,7 @@ function draw(random: Random, choices: Choice): string {
 
 /**
  * The labelled trips of one made-up person, ascending. People differ in how fixed their habits are, in what these hang
- * on (time of day, kind of day), in how much they label, in whether their habits change, and in how well their phone
- * detects modes.
+ * on (time of day, kind of day), in how much they label, in changes of habits, and in how well phones detect modes.
  */
 export function inventedLife(seed: string | number, days = 60): LabelledTraits[] {
   const random = seededRandom('habits', seed);

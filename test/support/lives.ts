@@ -1,5 +1,4 @@
-// Random histories for properties: the entries of phones, with known problems of real data, and deliveries of them:
-// orders, batches and runs.
+// Random histories for properties: entries of phones, with known problems of real data, and orders, batches and runs.
 import fc from 'fast-check';
 import type { Entry } from '../../src/model/entry.ts';
 import { identityOf, identityText } from '../../src/model/entry.ts';

@@ -1,5 +1,4 @@
-// What tests need of the machine: a program, a right, a file. Tests without it are skipped, and counted at the end of
-// the run.
+// What tests need of the machine: a program, a right, a file. Tests without it are skipped, and counted at the end.
 
 /**
  * Returns whether it is here. Throws instead of false if `MOBILITY_REQUIRE_ALL=1` demands everything; `what` names what

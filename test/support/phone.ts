@@ -1,5 +1,4 @@
-// Locations, motion readings and transitions for tests of the pure stages, written in seconds and metres around one
-// spot.
+// Locations, motion readings and transitions for tests of the pure stages, in seconds and metres around one spot.
 import type { Location, Motion, PhoneEvent } from '../../src/analysis/clean/observations.ts';
 import { earthRadius } from '../../src/model/geo/distance.ts';
 import { motionTypes, states, transitions } from '../../src/model/payloads.ts';

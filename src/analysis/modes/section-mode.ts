@@ -115,10 +115,7 @@ function toMode(probabilities: readonly number[]): Mode {
 /** s; shortest and longest time between two locations that confirm a speed in `isConfirmedAt` (by hand) */
 const agreement = { least: 120, most: 3600 };
 
-/**
- * True if a location next to `ts` is confirmed: for another location, 2 to 60 minutes earlier or later, the speed
- * between the two is possible.
- */
+/** True if a location next to `ts` has a possible speed to another, 2 to 60 minutes away. */
 function isConfirmedAt(track: Track, ts: number): boolean {
   const after = track.firstAfter(ts);
   for (const i of [after - 1, after]) {

@@ -16,8 +16,7 @@ import { SortedWindow } from './sorted-window.ts';
 export const cellSeconds = 15; // s, length of a cell (by convention)
 
 /**
- * Names of the features, stored in `models`: do not rename. A number is the time before and after the cell, in s, or in
- * minutes if `m` follows.
+ * Names of the features, stored in `models`: do not rename. A number is s before and after the cell; with `m` minutes.
  *
  * - `since`, `until`: s since the location before, until the location after; `gap`: their sum; `gapv`: m/s in the gap
  * - `d60`, `p60`, `str150`: m/s in a straight line, m/s along the track, and the first divided by the second

@@ -285,8 +285,7 @@ function chosenKinds({ kind, names, pseudonyms, coarse }: Options, format: Forma
   const able = formats[format].kinds;
   const possible = names === undefined ? able : kindsNamed(names).filter((one) => able.includes(one));
   const isProtected = pseudonyms !== undefined || coarse !== undefined;
-  // Entries and labels are exported as phones pushed them. Fixes, stops and answers can have
-  // pseudonyms, but cannot be coarse.
+  // Entries and labels stay as pushed. Fixes, stops and answers can only have pseudonyms.
   const isExact = (one: Kind): boolean =>
     (isProtected && ['entries', 'labels'].includes(one)) ||
     (coarse !== undefined && ['fixes', 'stops', 'answers'].includes(one));

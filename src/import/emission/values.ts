@@ -5,8 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../model/json.
 /** Reads 16 bytes or 32 hex characters. null: the value is not a UUID. */
 export function uuidOf(value: unknown): string | null {
   if (value instanceof BSON.Binary) {
-    // The byte order of subtype 3 depends on the language. Python, which e-mission uses, writes the
-    // bytes as in subtype 4.
+    // Languages order the bytes of subtype 3 differently: Python (e-mission) as in subtype 4.
     const isUuid = (value.sub_type === 3 || value.sub_type === 4) && value.position === 16;
     return isUuid ? dashed(Buffer.from(value.buffer.subarray(0, 16)).toString('hex')) : null;
   }

@@ -95,10 +95,7 @@ function entriesOf(message: JsonObject, ts: number): Mapped['entries'] {
 
 const positive = (value: JsonValue | undefined): number | undefined => numberFrom(value, 0) || undefined;
 
-/**
- * Returns the motion that the words name; null: none, or several. "Still" and "in a vehicle"
- * together mean a halt of the vehicle.
- */
+/** The motion that the words name; null: none or several. Still in a vehicle: the vehicle halts. */
 export function oneMotion(words: readonly JsonValue[], names: Readonly<Record<string, MotionType>>): MotionType | null {
   const known = words.filter((word) => typeof word === 'string' && Object.hasOwn(names, word)) as string[];
   const found = new Set(known.map((word) => names[word]!));

@@ -63,8 +63,7 @@ const noValue = /^(none|null|nan|unknown|unavailable)?$/i;
 /**
  * `parameters`: of a query or form, with the speed in knots. PhoneTrack and similar apps use the
  * names `acc`, `alt` and `bat`, and send m/s. A message without a time gets the time `arrived`, so
- * if the app sends it again, it becomes another location. Without a position, it becomes only a
- * battery reading. Never throws.
+ * if repeated it becomes another location. Without a position it gives only a battery reading.
  */
 export function fromOsmAnd(parameters: Readonly<Record<string, string>>, arrived: number): Mapped {
   const query = Object.fromEntries(Object.entries(parameters).filter(([, value]) => !noValue.test(value)));

@@ -20,8 +20,7 @@ export type ConversionReason = keyof typeof conversionReasons;
 
 /**
  * Thrown for an entry that cannot be converted. The message names the field, what was expected and
- * what was found, and never a coordinate. The code is `MOBILITY_NO_CONVERTER` for `no_converter`,
- * else `MOBILITY_CONVERSION`.
+ * found, and no coordinate. Its code: `MOBILITY_NO_CONVERTER` or `MOBILITY_CONVERSION`.
  */
 export class ConversionError extends MobilityError {
   readonly reason: ConversionReason;

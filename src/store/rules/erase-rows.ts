@@ -24,9 +24,8 @@ export function countsOf(engine: Engine, user: string): Promise<Counts> {
 }
 
 /**
- * The first transaction removes the tokens, so that no phone has access any more, and lets the
- * store refuse writes about the user. The last transaction removes the row in `people`, so that an
- * interrupted erasure can be repeated.
+ * The first transaction removes the tokens, so that no phone has access, and lets the store refuse
+ * writes about the user. The last removes the row in `people`: an erasure can be repeated till then.
  */
 export async function erase(engine: Engine, cache: ChunkCache, userId: string, how: Erasure = {}): Promise<Counts> {
   const removed = await countsOf(engine, userId);

@@ -1,5 +1,4 @@
-// P4: the diary depends on the set of entries and the user's UUID only, not on the order, the batches or the runs in
-// between.
+// P4: the diary depends on the set of entries and the user's UUID only, not on order, batches or runs.
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { silentLog } from '../../../src/log/log.ts';

@@ -1,5 +1,4 @@
-// Properties of conversion: what holds for any entry, as pushed or mutated. `FUZZ_RUNS=1000000 npx vitest run
-// --testTimeout=0` looks longer.
+// What holds for any entry, as pushed or mutated. `FUZZ_RUNS=1000000 npx vitest run --testTimeout=0` looks longer.
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -40,10 +39,7 @@ const oddValues: fc.Arbitrary<JsonValue | undefined> = fc.oneof(
 
 const names = [...new Set(originals.flatMap(({ metadata, data }) => [...Object.keys(metadata), ...Object.keys(data)]))];
 
-/**
- * A step of damage: in metadata or data, one field gets another value. Keys seldom, or nothing but unknown keys comes
- * out.
- */
+/** A step of damage: a field of metadata or data gets another value. Keys seldom, or only unknown keys come out. */
 const damage = fc.record({
   part: fc.constantFrom<('metadata' | 'data')[]>('metadata', 'data', 'data', 'data'),
   pick: fc.nat(),

@@ -1,5 +1,4 @@
-// OwnTracks, Overland and Traccar Client over sockets: what they send is kept, and what cannot be stored stays with the
-// app.
+// OwnTracks, Overland and Traccar Client over sockets: what they send is kept, or stays with the app.
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type AppId, phoneApps } from '../../../src/model/apps.ts';
 import type { Entry } from '../../../src/model/entry.ts';

@@ -1,5 +1,4 @@
-// The metrics as Prometheus reads them, and the alerts of examples/deploy/alerts.yaml in situations that an operator
-// must hear of.
+// The metrics as Prometheus reads them, and examples/deploy/alerts.yaml when an operator must hear of something.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
-// The engine on MongoDB: the contract of the engines, and what only MongoDB has: its layout, its commands and its
-// faults.
+// The engine on MongoDB: the contract of the engines, and its own layout, commands and faults.
 import { type Db, type Document, MongoClient } from 'mongodb';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { MongoOptions } from '../../../src/store/mongodb/connect.ts';

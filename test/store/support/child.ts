@@ -18,8 +18,7 @@ export interface Child {
 
 /**
  * Starts, with the program as `buildProgram` made it, `body`: the body of an async function of `openStore`, `args` and
- * `say`, which writes a line. It ends with the body, unless something keeps it alive. What it writes to standard error
- * is shown.
+ * `say`, which writes a line. It ends with the body, unless something keeps it alive. Its standard error is shown.
  */
 export function startChild(program: string, body: string, args: Record<string, unknown>): Child {
   const script = `

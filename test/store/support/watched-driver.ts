@@ -42,10 +42,7 @@ export function engineError(errcode: number): Error {
   return Object.assign(new Error(`made up (${errcode})`), { code: 'ERR_SQLITE_ERROR', errcode });
 }
 
-/**
- * The driver, watched. Use: `vi.mock('…/driver.ts', async (original) => watchedDriver(await original()))`, with this
- * module imported in the factory.
- */
+/** For `vi.mock('…/driver.ts', async (original) => watchedDriver(await original()))`, imported in the factory. */
 export function watchedDriver(actual: typeof driver): typeof driver {
   const connect = (path: string): Connection => {
     const connection = actual.connect(path);

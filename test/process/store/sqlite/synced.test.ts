@@ -1,6 +1,5 @@
 // What must survive a power cut is written to disk before it is announced: seen through counted fsyncs. A killed
-// process does not show it, since the kernel keeps what was written. For commits, folder.test.ts looks at the settings
-// of SQLite.
+// process does not show it, since the kernel keeps what was written. folder.test.ts looks at SQLite's settings.
 import fs from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
