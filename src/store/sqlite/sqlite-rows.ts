@@ -7,6 +7,7 @@ import { columnList } from './schema.ts';
 export function rowsIn(sql: (text: string) => Statement): WritableRows {
   return {
     find: async <Row>(table: Table<Row>, query: Query<Row>, columns?: readonly string[]): Promise<Row[]> => {
+      if (Object.values<Condition | undefined>(query.where).some(isEmptyList)) return [];
       const names = columns ?? Object.keys(table.columns);
       const isWhole = columns === undefined;
       const { where, values } = conditionsOf(table, query.where);
@@ -73,6 +74,9 @@ function bindable(value: ColumnValue): ColumnValue {
   if (typeof value === 'string') return escapeText(value);
   return typeof value === 'number' && value > 0 && value < 2 ** -52 ? String(value) : value;
 }
+
+const isEmptyList = (one?: Condition): boolean =>
+  typeof one === 'object' && one !== null && 'in' in one && one.in.length === 0;
 
 const operators = { gt: '>', gte: '>=', lt: '<', lte: '<=' } as const;
 
