@@ -175,10 +175,7 @@ export function authenticator({ auth, limiter, store: { users }, now }: Server, 
       return caller;
     },
 
-    /**
-     * Like `admit`, but does not throw a 403: the password may be for a proxy, and the body may
-     * still contain a token. Keeps the 403 in `refusal`.
-     */
+    /** Like `admit`, but keeps a 403 in `refusal`: the password may be a proxy's, not the token. */
     async admitIfKnown({ token, name }: { token: string; name: string }): Promise<void> {
       try {
         await self.admit(token);
