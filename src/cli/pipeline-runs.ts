@@ -40,8 +40,7 @@ export function pipelinePool(context: CommandContext, workers: number, words: re
     workers,
     /**
      * If the process of a user ends, the report is `busy`, because its lease has to expire first.
-     * Throws if a process ends before it is ready, except after a signal. With `reanalyseFrom`, the
-     * report has the changed trips.
+     * Throws if no process gets ready. With `reanalyseFrom`, the report has the changed trips.
      */
     async run(userId: string, reanalyseFrom?: number): Promise<UserReport> {
       try {

@@ -96,8 +96,7 @@ const isNoLocation = ({ metadata: { key } }: Entry): boolean => key !== keys.loc
 
 /**
  * Members who send data join by the link, if the study admits them. An operator enrols all others:
- * an account that joined by a link and sends nothing expires. `hash`: hash of the new token; null:
- * the person was enrolled before.
+ * accounts from a link without data expire. `hash`: of the new token; null: was enrolled before.
  */
 async function enrol(
   { users, studies }: Store,

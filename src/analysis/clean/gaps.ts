@@ -154,8 +154,7 @@ const isStill = ({ type, confidence }: Motion): boolean =>
 
 /**
  * True if the user was probably at rest, although the phone has no state machine, or its last event belongs to another
- * place. The phone reported no movement after its last location, and its next entry is a reading of rest or a location
- * near the last location.
+ * place. The phone reported no movement after its last location. The next entry is a reading of rest, or is near it.
  */
 function isInferredStay(now: GapState, { from, to }: TimeRange, next: Location | undefined, isRest: boolean): boolean {
   const isSilent = now.machine === undefined || now.unreported === true;

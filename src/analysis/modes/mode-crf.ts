@@ -43,8 +43,7 @@ type Link = Pick<LegEvidence, 'near' | 'parked'>;
 
 /**
  * Features of a leg with mode `a` before a leg with mode `b`. `kind`: index in `pairKinds`; `share`: value of the
- * feature. The three shares sum to 1: the user came back to a parked vehicle, the second leg begins where the first
- * ended, or it begins elsewhere.
+ * feature. The three shares sum to 1: the second leg begins at a parked vehicle, where the first ended, or elsewhere.
  */
 export function pairFeatures(a: number, b: number, { near, parked }: Link): { kind: number; share: number }[] {
   const features = [

@@ -1,5 +1,4 @@
-// Makes journeys from the candidates of a group. A wait joins two candidates, a stay separates them, a phantom is an
-// error of the receiver.
+// Makes journeys from candidates of a group. A wait joins two, a stay separates them, a phantom is a receiver's error.
 //
 //   candidates   |--walk--|     |---bus---|         |--walk--|      |.|
 //   stops                  5 min           25 min              10 min
