@@ -10,10 +10,7 @@ import { since, t0 } from '../support/phone.ts';
 import { android, iphone, type MotionWord, pushedFix, pushedMotions } from '../support/pushes.ts';
 import { linksOf, modesOf } from './kit.ts';
 
-/**
- * A part of a day: so many seconds at a speed, m/s eastwards, and what the phone calls it; `north`: northwards instead;
- * `silent`: it does not know where it is.
- */
+/** Seconds at a speed, m/s eastwards, and what the phone calls it; `north`: northwards; `silent`: without a place. */
 interface Part {
   seconds: number;
   speed: number;
@@ -32,10 +29,7 @@ const asleep = (seconds: number): Part => ({ seconds, speed: 0, word: null, sile
 /** Home after a trip: the phone sees ten minutes of rest, then sleeps. */
 const home = [rest(600), asleep(4 * 3600)];
 
-/**
- * What a phone pushes of a day that begins `from` s after `t0`: a location every `every` s with a few metres of error,
- * and a reading every half minute.
- */
+/** A day from `from` s after `t0`: locations every `every` s with an error of a few metres, readings every 30 s. */
 function pushedDay(
   parts: readonly Part[],
   { every = 30, readings = true, seed = 1, from = 0, phone = android } = {},

@@ -194,10 +194,7 @@ export interface Delivery {
   pushes: { entries: Entry[]; run: boolean; stretchSize: number }[];
 }
 
-/**
- * The entries in any order and any batches, some more than once, some with an earlier content before: the last content
- * of each identity is always the same.
- */
+/** The entries in any order and batches, some repeated; the last content of each identity is always the same. */
 export function deliveriesOf(entries: readonly Entry[]): fc.Arbitrary<Delivery> {
   const n = entries.length;
   return fc
