@@ -22,6 +22,7 @@ export function tripsFound(one: RecordedCase, models: Partial<Models> = {}): Fou
       start: one.start_ts,
       end: one.end_ts,
       mode: modeClass(one.sensed_mode),
+      confidence: one.mode_confidence ?? 0,
     })),
   }));
 }

@@ -15,7 +15,7 @@ const coarse: Partial<Record<ModeClass, string>> = {
 
 export interface FoundTrip extends Interval {
   distance: number; // m
-  sections: ModeSpan[];
+  sections: (ModeSpan & { confidence?: number })[]; // 0 to 1; `tools/train` compares it with the truth
 }
 
 type ModeSpan = Interval & { mode: ModeClass };
